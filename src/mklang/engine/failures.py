@@ -1,0 +1,19 @@
+"""From an oracle's exception to the reason a run ends with: one table (L67)."""
+
+from __future__ import annotations
+
+from mklang.engine.level import StateHalt
+from mklang.engine.outcome import Reason
+from mklang.errors import AnswerFailed, Cancelled, ProviderFailed, Refused
+
+
+def halt_of(failed: AnswerFailed) -> StateHalt:
+    """The halt an oracle's failure leads to. The refusal keeps its words in the message, not in the error (L67)."""
+    text = str(failed)
+    if isinstance(failed, ProviderFailed):
+        return StateHalt(Reason.PROVIDER_ERROR, text)
+    if isinstance(failed, Refused):
+        return StateHalt(Reason.REFUSAL, message=text)
+    if isinstance(failed, Cancelled):
+        return StateHalt(Reason.CANCELLED, message=text)
+    return StateHalt(Reason.STATE_ERROR, text)

@@ -1,0 +1,144 @@
+"""One machine's run: its blackboard, counters and trace, and what it shares with the levels above and below."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+from mklang.engine.blackboard import Blackboard
+from mklang.engine.budget import TokenPool
+from mklang.engine.events import Observer
+from mklang.engine.options import RunOptions
+from mklang.engine.oracle import Oracle
+from mklang.engine.outcome import Outcome, Reason
+from mklang.engine.requests import NO_USAGE, Answer, Request, Usage
+from mklang.lang.models import Generative, Machine, State
+
+if TYPE_CHECKING:
+    from mklang.engine.trace import SubTrace, TraceStep
+
+
+class StateHalt(Exception):
+    """Inside the kernel only: this state cannot go on, and why. The loop turns it into a recorded step and a halt."""
+
+    def __init__(self, reason: Reason, detail: str = "", *, usage: Usage = NO_USAGE, message: str = "") -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+        self.usage = usage
+        self.message = message
+        self.output: str | None = None
+        self.sub_trace: SubTrace | None = None
+
+    @property
+    def error(self) -> str:
+        """The published error text."""
+        return f"{self.reason.value}: {self.detail}" if self.detail else self.reason.value
+
+
+class Shared:
+    """What all levels of one run have in common. ``walk`` runs one level: a call state runs its callee with it."""
+
+    __slots__ = ("library", "limiter", "observer", "options", "oracle", "pool", "seed", "walk")
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        library: Mapping[str, Machine],
+        options: RunOptions,
+        *,
+        seed: str,
+        observer: Observer | None,
+        walk: Callable[[Level], Awaitable[Outcome]],
+    ) -> None:
+        self.oracle = oracle
+        self.library = library
+        self.options = options
+        self.seed = seed
+        self.walk = walk
+        self.observer = observer
+        self.pool = TokenPool(options.max_tokens)
+        self.limiter = asyncio.Semaphore(options.concurrency) if options.concurrency else None
+
+    async def ask(self, request: Request) -> Answer:
+        """Put one request to the oracle, within the concurrency limit."""
+        if self.limiter is None:
+            return await self.oracle.answer(request)
+        async with self.limiter:
+            return await self.oracle.answer(request)
+
+    async def ask_model(self, request: Request) -> Answer:
+        """Put a request that costs tokens to the oracle, unless the tokens are spent by the time its turn comes."""
+        if self.limiter is None:
+            self.check_tokens()
+            return await self.oracle.answer(request)
+        async with self.limiter:
+            self.check_tokens()
+            return await self.oracle.answer(request)
+
+    def check_tokens(self) -> None:
+        """Refuse to go on once the token limit is reached."""
+        if self.pool.exhausted:
+            raise StateHalt(
+                Reason.COST_EXHAUSTED, message=f"{self.pool.spent.total} tokens used, the limit is {self.pool.limit}"
+            )
+
+
+class Level:
+    """The state of one machine's run. Mutable, owned by one task; branches work on copies of the blackboard."""
+
+    __slots__ = (
+        "board",
+        "depth",
+        "entries",
+        "feedback",
+        "flow_tainted",
+        "machine",
+        "parent_run_id",
+        "prefix",
+        "repairs",
+        "run_id",
+        "shared",
+        "steps",
+        "trace",
+        "usage",
+        "visits",
+    )
+
+    def __init__(self, machine: Machine, shared: Shared, *, prefix: str = "", depth: int = 0) -> None:
+        self.machine = machine
+        self.shared = shared
+        self.prefix = prefix
+        self.depth = depth
+        self.board = Blackboard(machine.context)
+        self.steps = 0
+        self.entries = 0
+        self.usage = NO_USAGE
+        self.trace: list[TraceStep] = []
+        self.visits: dict[str, int] = {}
+        self.repairs: dict[tuple[str, int], int] = {}
+        self.feedback: str | None = None
+        self.flow_tainted = False
+        self.run_id = ""
+        self.parent_run_id: str | None = None
+
+    @property
+    def step_limit(self) -> int:
+        """The machine's step budget; the host's limit replaces the root's (L86)."""
+        limit = self.shared.options.max_steps if self.depth == 0 else None
+        return self.machine.budget if limit is None else limit
+
+    def tier_of(self, state: State) -> str:
+        """The tier a state runs and is judged at."""
+        return (state.tier or self.machine.default_tier).value
+
+    def charge(self, usage: Usage) -> None:
+        """Count what an answer cost, for this level and for the whole run."""
+        self.usage = self.usage + usage
+        self.shared.pool.charge(usage)
+
+
+def kind_of(state: State) -> str:
+    """The state's kind as the language names it."""
+    return "generative" if isinstance(state, Generative) else type(state).__name__.lower()

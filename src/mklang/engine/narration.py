@@ -1,0 +1,108 @@
+"""Telling an observer what a run does. Free of cost when nobody listens."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TypedDict
+
+from mklang.engine.events import (
+    BranchDone,
+    RunFinished,
+    RunStart,
+    StateDone,
+    StateStart,
+    UntrustedControlFlow,
+    preview,
+)
+from mklang.engine.level import Level, kind_of
+from mklang.engine.outcome import Halted, Outcome
+from mklang.engine.requests import Usage
+from mklang.engine.trace import TraceStep
+from mklang.lang.models import State, Tool
+
+
+class _Who(TypedDict):
+    machine: str
+    depth: int
+    run_id: str
+    parent_run_id: str | None
+
+
+def _who(level: Level) -> _Who:
+    """The identity every event of a level carries. A level's run id is derived, so a replayed run keeps it."""
+    if not level.run_id:
+        seed = f"{level.prefix}{level.machine.name}".encode("utf-8", "surrogatepass")
+        level.run_id = blake2b(seed, key=level.shared.seed.encode()[:64], digest_size=16).hexdigest()
+    return {
+        "machine": level.machine.name,
+        "depth": level.depth,
+        "run_id": level.run_id,
+        "parent_run_id": level.parent_run_id,
+    }
+
+
+def tell_start(level: Level) -> None:
+    """A machine begins."""
+    observer = level.shared.observer
+    if observer is not None:
+        observer(RunStart(entry=level.machine.entry, **_who(level)))
+
+
+def tell_state(level: Level, state: State) -> None:
+    """A state is about to run."""
+    observer = level.shared.observer
+    if observer is not None:
+        kind, tier = kind_of(state), level.tier_of(state)
+        observer(StateStart(state=state.id, step=level.steps + 1, kind=kind, tier=tier, **_who(level)))
+
+
+def tell_branch(level: Level, state: State, *, index: int, usage: Usage, error: str | None) -> None:
+    """A branch finished, in the order of finishing."""
+    observer = level.shared.observer
+    if observer is not None:
+        observer(BranchDone(state=state.id, index=index, usage=usage, error=error, **_who(level)))
+
+
+def tell_step(level: Level, step: TraceStep) -> None:
+    """A step was recorded."""
+    observer = level.shared.observer
+    if observer is not None:
+        observer(
+            StateDone(
+                state=step.state,
+                step=step.step,
+                gate=step.gate,
+                policy=step.policy,
+                to=step.to,
+                usage=step.usage,
+                output=preview(step.output),
+                branches=None if step.branches is None else len(step.branches),
+                truncated=step.truncated,
+                error=step.error,
+                **_who(level),
+            )
+        )
+
+
+def tell_untrusted_flow(level: Level, state: Tool) -> None:
+    """A judged decision over outside data reached an effectful tool (L78)."""
+    observer = level.shared.observer
+    if observer is not None:
+        policy = level.shared.options.on_untrusted_flow.value
+        observer(UntrustedControlFlow(state=state.id, tool=state.tool, policy=policy, **_who(level)))
+
+
+def tell_finished(level: Level, outcome: Outcome) -> None:
+    """A machine ended."""
+    observer = level.shared.observer
+    if observer is not None:
+        halted = outcome if isinstance(outcome, Halted) else None
+        observer(
+            RunFinished(
+                status="halt" if halted else "done",
+                error=halted.error if halted else None,
+                at=halted.at if halted else None,
+                usage=level.usage,
+                **_who(level),
+            )
+        )

@@ -1,0 +1,173 @@
+"""How a run ends: always in a value, never in an exception (L66, L67)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import TypeAlias
+
+import msgspec
+
+from mklang.engine.requests import Usage
+from mklang.engine.trace import TraceStep
+from mklang.lang.values import Json
+
+
+class Reason(Enum):
+    """Why a run did not end at END. The value is the published word; ``summary`` and ``hint`` are for people."""
+
+    BUDGET_EXHAUSTED = "budget-exhausted"
+    COST_EXHAUSTED = "cost-exhausted"
+    FANOUT_LIMIT = "fanout-limit"
+    LOOP_CEILING = "loop-ceiling"
+    ESCALATED = "escalated"
+    GATE_FAIL = "gate-fail"
+    NO_GATE_MATCHED = "no-gate-matched"
+    JUDGE_UNPARSEABLE = "judge-unparseable"
+    UNTRUSTED_CONTROL_FLOW = "untrusted-control-flow"
+    CALL_FAILED = "call-failed"
+    CALL_DEPTH_EXCEEDED = "call-depth-exceeded"
+    BRANCHES_FAILED = "branches-failed"
+    STATE_ERROR = "state-error"
+    PROVIDER_ERROR = "provider-error"
+    REFUSAL = "refusal"
+    CANCELLED = "cancelled"
+
+    @property
+    def summary(self) -> str:
+        """What happened, in one sentence."""
+        return _TEXTS[self][0]
+
+    @property
+    def hint(self) -> str:
+        """What a person can do about it."""
+        return _TEXTS[self][1]
+
+
+_TEXTS: dict[Reason, tuple[str, str]] = {
+    Reason.BUDGET_EXHAUSTED: (
+        "The run used up its step budget.",
+        "Raise budget: in the machine, or --max-steps; look at the state visited most.",
+    ),
+    Reason.COST_EXHAUSTED: ("The run used up its token limit.", "Raise --max-tokens, or shorten prompts and loops."),
+    Reason.FANOUT_LIMIT: (
+        "A fan-out is wider than allowed; no branch was run.",
+        "Shorten the list, or raise the limit that the message names.",
+    ),
+    Reason.LOOP_CEILING: (
+        "A state was entered more often than its max_visits allows.",
+        "Check the gates that lead back to it, or raise max_visits.",
+    ),
+    Reason.ESCALATED: ("The run waits for a person.", "Answer the question to go on."),
+    Reason.GATE_FAIL: (
+        "A fail gate fired.",
+        "The machine decided to stop; the last trace step says on what condition.",
+    ),
+    Reason.NO_GATE_MATCHED: (
+        "No gate of the state was true.",
+        "Add 'otherwise' as the last gate of the state.",
+    ),
+    Reason.JUDGE_UNPARSEABLE: (
+        "The judge's reply could not be read as a verdict.",
+        "Use a more capable judge model, or add an 'otherwise' gate.",
+    ),
+    Reason.UNTRUSTED_CONTROL_FLOW: (
+        "A decision over outside data led to a tool that changes something, and the host forbids that.",
+        "Put a hook gate or a human between the judged decision and the tool.",
+    ),
+    Reason.CALL_FAILED: ("A called machine did not finish.", "The rest of the message is the callee's own reason."),
+    Reason.CALL_DEPTH_EXCEEDED: ("Machines call each other too deeply.", "Look for a machine that calls itself."),
+    Reason.BRANCHES_FAILED: ("Too many branches of a fan-out failed.", "The trace step lists each branch's error."),
+    Reason.STATE_ERROR: ("A state could not be executed.", "The rest of the message says why."),
+    Reason.PROVIDER_ERROR: (
+        "The model's provider failed.",
+        "Check endpoint, key and model name; try again.",
+    ),
+    Reason.REFUSAL: ("The model declined to answer.", "Reword the prompt, or use another model for this tier."),
+    Reason.CANCELLED: ("The run was cancelled.", ""),
+}
+
+
+class Meter(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of a limit is used; ``limit`` is None when there is none."""
+
+    used: int
+    limit: int | None
+
+    @property
+    def remaining(self) -> int | None:
+        """What is left, never negative; None without a limit."""
+        return None if self.limit is None else max(0, self.limit - self.used)
+
+    def to_wire(self) -> dict[str, object]:
+        """The JSON form."""
+        return {"used": self.used, "limit": self.limit, "remaining": self.remaining}
+
+
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
+    """What every outcome carries. ``context`` is the final blackboard, ``visits`` counts entries per state."""
+
+    trace: tuple[TraceStep, ...]
+    usage: Usage
+    steps: Meter
+    tokens: Meter
+    context: Mapping[str, Json]
+    visits: Mapping[str, int]
+
+
+class Done(Ended, frozen=True, kw_only=True):
+    """The run reached END."""
+
+    result: Json
+
+
+class Halted(Ended, frozen=True, kw_only=True):
+    """The run stopped. ``detail`` completes the reason; ``at`` is the state, None when between states (L67)."""
+
+    reason: Reason
+    detail: str = ""
+    at: str | None = None
+    message: str = ""
+
+    @property
+    def error(self) -> str:
+        """The published error text: the reason, and the detail where it has one."""
+        return f"{self.reason.value}: {self.detail}" if self.detail else self.reason.value
+
+
+Outcome: TypeAlias = Done | Halted
+
+
+def diagnosis(outcome: Ended) -> tuple[str, int] | None:
+    """The state entered most often and how often, when one was entered twice or more (L69)."""
+    if not outcome.visits:
+        return None
+    state = max(outcome.visits, key=outcome.visits.__getitem__)
+    return (state, outcome.visits[state]) if outcome.visits[state] > 1 else None
+
+
+def to_wire(outcome: Outcome) -> dict[str, object]:
+    """The published run output, keys in order (L72)."""
+    halted = outcome if isinstance(outcome, Halted) else None
+    usage = {"input_tokens": outcome.usage.input_tokens, "output_tokens": outcome.usage.output_tokens}
+    wire: dict[str, object] = {
+        "status": "halt" if halted else "done",
+        "error": halted.error if halted else None,
+        "result": outcome.result if isinstance(outcome, Done) else None,
+        "usage": usage,
+        "limits": {
+            "steps": outcome.steps.to_wire(),
+            "tokens": outcome.tokens.to_wire() | {"input": usage["input_tokens"], "output": usage["output_tokens"]},
+        },
+        "trace": [step.to_wire() for step in outcome.trace],
+    }
+    if halted is None:
+        return wire
+    if halted.at is not None:
+        wire["at"] = halted.at
+    if halted.message:
+        wire["message"] = halted.message
+    most = diagnosis(halted)
+    if most and halted.reason in {Reason.BUDGET_EXHAUSTED, Reason.COST_EXHAUSTED}:
+        wire["diagnosis"] = {"most_visited_state": most[0], "visits": most[1]}
+    return wire

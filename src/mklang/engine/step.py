@@ -1,0 +1,86 @@
+"""Executing one state once: ask a model, a tool or another machine, and turn the answer into the state's result."""
+
+from __future__ import annotations
+
+from mklang.engine.blackboard import Blackboard, capped, format_value
+from mklang.engine.calls import call_machine
+from mklang.engine.level import Level, StateHalt
+from mklang.engine.options import Reaction
+from mklang.engine.outcome import Reason
+from mklang.engine.parsing import parse_output
+from mklang.engine.prompts import render_prompt, resolve_arguments, system_message
+from mklang.engine.requests import Observation, Produce, Produced
+from mklang.engine.requests import Tool as UseTool
+from mklang.engine.taint import Mark
+from mklang.engine.trace import TraceStep
+from mklang.errors import InternalError
+from mklang.lang.models import Generative, Sample, State, Tool
+from mklang.lang.values import Json
+
+
+async def execute(
+    level: Level, state: State, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
+) -> tuple[Json, Mark]:
+    """Run the state on ``board``: its result and where that came from. What it cost and showed goes into ``step``."""
+    if isinstance(state, Generative):
+        return await _produce(level, state, key=key, board=board, step=step, feedback=feedback)
+    if isinstance(state, Tool):
+        return await _use_tool(level, state, key=key, board=board, step=step)
+    return await call_machine(level, state, key=key, board=board, step=step)
+
+
+async def _produce(
+    level: Level, state: Generative, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
+) -> tuple[Json, Mark]:
+    shared = level.shared
+    key = f"{key}/produce"
+    user, nonce = render_prompt(state.prompt, board, shared.options, seed=shared.seed, key=key)
+    request = Produce(
+        key=key,
+        state=state.id,
+        tier=state.tier or level.machine.default_tier,
+        system=system_message(state, nonce),
+        user=f"{user}\n\n{feedback}" if feedback else user,
+        reason=state.reason,
+        temperature=0.8 if isinstance(state.fan_out, Sample) else 0.4,
+    )
+    answer = await shared.ask_model(request)
+    if not isinstance(answer, Produced):
+        raise InternalError(f"{key}: an oracle answered a produce request with {type(answer).__name__}")
+    level.charge(answer.usage)
+    step.usage = step.usage + answer.usage
+    step.reasoning = answer.reasoning
+    step.model = answer.model or None
+    step.output = answer.text
+    if answer.truncated:
+        _truncated(level, state, answer, step)
+    mark = board.provenance.of(state.prompt.placeholders) & Mark.EXTERNAL
+    if state.parse is None:
+        return answer.text, mark
+    value = parse_output(answer.text, state.parse)
+    step.output = capped(format_value(value))
+    return value, mark
+
+
+def _truncated(level: Level, state: Generative, answer: Produced, step: TraceStep) -> None:
+    """A reply the model did not finish: reported, or refused (L48); never parsed."""
+    step.truncated, step.finish_reason = True, answer.finish_reason
+    if level.shared.options.on_truncate is Reaction.HALT:
+        raise StateHalt(Reason.STATE_ERROR, "output-truncated")
+    if state.parse is not None:
+        raise StateHalt(Reason.STATE_ERROR, f"parse-{state.parse.value}-truncated")
+
+
+async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, step: TraceStep) -> tuple[Json, Mark]:
+    arguments = resolve_arguments(state.input, board)
+    request = UseTool(
+        key=f"{key}/tool",
+        state=state.id,
+        name=state.tool,
+        input={name: value for name, (value, _) in arguments.items()},
+    )
+    answer = await level.shared.ask(request)
+    if not isinstance(answer, Observation):
+        raise InternalError(f"{request.key}: an oracle answered a tool request with {type(answer).__name__}")
+    step.output = answer.text
+    return answer.text, Mark.EXTERNAL

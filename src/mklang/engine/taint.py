@@ -1,0 +1,113 @@
+"""Provenance: who put each value on the blackboard, known by what happened, not by comparing values (L30, L31, L75).
+
+A mark stands on a path, not only on a top-level key: an input placed inside an author's map taints that path, and every
+reader of the path or of anything around or below it sees the mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import IntFlag
+
+from mklang.engine.options import Effect
+from mklang.lang.template import Placeholder
+
+
+class Mark(IntFlag):
+    """What is known about a value's origin. ``NONE`` is an author's literal or a value the host vouches for."""
+
+    NONE = 0
+    TAINTED = 1
+    """Not the author's: fenced in every prompt (L32)."""
+    EXTERNAL = 2
+    """Holds, or was made from, data from outside the run (L75)."""
+    DEPOSITED = 4
+    """Written by a state during the run, not supplied by the host."""
+
+
+HOST_INPUT = Mark.TAINTED | Mark.EXTERNAL
+
+READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file"})
+"""Tools that only look (L77). Whatever is not here, and not classed by the host, is taken to change the world."""
+
+
+def effect_of(tool: str, overrides: Mapping[str, Effect]) -> Effect:
+    """A tool's effect class: the host's word, else the table, else ``effect`` (L77)."""
+    return overrides.get(tool) or (Effect.READ if tool in READ_TOOLS else Effect.EFFECT)
+
+
+class Provenance:
+    """The marks of one blackboard. ``external`` is true once anything external was ever placed (L76)."""
+
+    __slots__ = ("_marks", "external")
+
+    def __init__(self) -> None:
+        self._marks: dict[str, dict[tuple[str, ...], Mark]] = {}
+        self.external = False
+
+    def place(self, path: tuple[str, ...], mark: Mark) -> None:
+        """Record that a value with this origin now stands at ``path``; what stood below it is gone."""
+        root, rest = path[0], path[1:]
+        marks = self._marks.setdefault(root, {})
+        for other in [known for known in marks if known[: len(rest)] == rest]:
+            del marks[other]
+        marks[rest] = mark
+        if mark & Mark.EXTERNAL:
+            self.external = True
+
+    def deposit(self, key: str, mark: Mark) -> None:
+        """Record a state's output at a top-level key. A key that ever held external data stays external (L75)."""
+        self.place((key,), mark | Mark.TAINTED | Mark.DEPOSITED | (self.at((key,)) & Mark.EXTERNAL))
+
+    def at(self, path: tuple[str, ...]) -> Mark:
+        """The marks of the value at ``path``: those on it, around it and inside it."""
+        marks = self._marks.get(path[0])
+        if not marks:
+            return Mark.NONE
+        rest = path[1:]
+        found = Mark.NONE
+        for place, mark in marks.items():
+            shared = min(len(place), len(rest))
+            if place[:shared] == rest[:shared]:
+                found |= mark
+        return found
+
+    def of(self, placeholders: Iterable[Placeholder]) -> Mark:
+        """The marks of everything these placeholders read."""
+        found = Mark.NONE
+        for placeholder in placeholders:
+            found |= self.at(placeholder.keys)
+        return found
+
+    def branch(self) -> Provenance:
+        """A copy for one fan-out branch."""
+        copy = Provenance()
+        copy._marks = dict(self._marks)
+        copy.external = self.external
+        return copy
+
+    def tainted_paths(self) -> list[str]:
+        """Every marked path, dotted and sorted, for reports."""
+        marked = [(root, *rest) for root, marks in self._marks.items() for rest, mark in marks.items() if mark]
+        return sorted(".".join(path) for path in marked)
+
+
+def hook_confirms(name: str, provenance: Provenance, output_key: str) -> bool:
+    """Whether a hook's yes breaks the chain of untrusted control (L76).
+
+    A host's own predicate does. A built-in one that only looks at a value some state wrote from outside data does not:
+    the text would be vouching for itself.
+    """
+    vouches_for_itself = Mark.EXTERNAL | Mark.DEPOSITED
+    return not any(provenance.at((key,)) & vouches_for_itself == vouches_for_itself for key in _reads(name, output_key))
+
+
+def _reads(hook: str, output_key: str) -> tuple[str, ...]:
+    if hook.startswith(("eq:", "neq:")):
+        return (hook.split(":", 2)[1],)
+    return {
+        "amount_le_100": ("amount",),
+        "has_receipt": ("has_receipt",),
+        "auto_approve_ok": ("amount", "has_receipt"),
+        "write_failed": (output_key,),
+    }.get(hook, ())

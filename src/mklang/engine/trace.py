@@ -1,0 +1,103 @@
+"""One step of a run: which state, what came out, which gate fired, how that was decided, and what it cost (L70)."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from mklang.engine.requests import NO_USAGE, Usage
+
+SubTrace: TypeAlias = "tuple[TraceStep, ...] | tuple[tuple[TraceStep, ...] | None, ...]"
+
+
+class BranchFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why one branch of a fan-out has no value: ``kind`` is the reason a run would have halted with."""
+
+    index: int
+    kind: str
+    message: str
+
+
+class TraceStep(msgspec.Struct, kw_only=True):
+    """One executed state. Absent facts are None, False or empty and do not appear in the wire form (L71)."""
+
+    state: str
+    tier: str
+    step: int
+    gate: str | None = None
+    policy: str = ""
+    to: str | None = None
+    output: str | None = None
+    branches: list[str] | None = None
+    branch_errors: tuple[BranchFailure, ...] = ()
+    reasoning: str | None = None
+    reasonings: list[str | None] | None = None
+    sub_trace: SubTrace | None = None
+    usage: Usage = NO_USAGE
+    model: str | None = None
+    truncated: bool = False
+    finish_reason: str | None = None
+    gate_via: str | None = None
+    hook: str | None = None
+    judge_model: str | None = None
+    judge_none: int = 0
+    judge_fallback: bool = False
+    judge_raw: str | None = None
+    judge_parse: str | None = None
+    judge_forced_choice: bool = False
+    judge_probabilities: tuple[float, ...] | None = None
+    decision_tainted: bool = False
+    untrusted_control_flow: bool = False
+    hook_unconfirmed: bool = False
+    error: str | None = None
+
+    def to_wire(self) -> dict[str, object]:
+        """The JSON form, keys in the published order (L70, L71)."""
+        wire: dict[str, object] = {"state": self.state, "tier": self.tier}
+        for name in _EXECUTION:
+            value = getattr(self, name)
+            if value is not None and value is not False:
+                wire[name] = value
+        if self.sub_trace is not None:
+            wire["sub_trace"] = _sub_trace(self.sub_trace)
+        if self.branch_errors:
+            wire["branch_errors"] = [msgspec.to_builtins(failure) for failure in self.branch_errors]
+        if self.usage.total:
+            wire["cost"] = {"input_tokens": self.usage.input_tokens, "output_tokens": self.usage.output_tokens}
+        for name in _DECISION:
+            value = getattr(self, name)
+            if value is not None and value is not False and value != 0:
+                wire[name] = list(value) if isinstance(value, tuple) else value
+        wire |= {"step": self.step, "gate": self.gate, "policy": self.policy, "to": self.to}
+        if self.error is not None:
+            wire["error"] = self.error
+        return wire
+
+
+_EXECUTION = ("output", "branches", "reasoning", "reasonings", "model", "truncated", "finish_reason")
+_DECISION = (
+    "gate_via",
+    "hook",
+    "judge_model",
+    "judge_none",
+    "judge_fallback",
+    "judge_raw",
+    "judge_parse",
+    "judge_forced_choice",
+    "judge_probabilities",
+    "decision_tainted",
+    "untrusted_control_flow",
+    "hook_unconfirmed",
+)
+
+
+def _sub_trace(trace: SubTrace) -> list[object]:
+    """A callee's steps, or one list per branch with null for a branch that has none."""
+    wire: list[object] = []
+    for part in trace:
+        if isinstance(part, TraceStep):
+            wire.append(part.to_wire())
+        else:
+            wire.append(None if part is None else [step.to_wire() for step in part])
+    return wire

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from mklang.engine.taint import Mark, Provenance
+from mklang.engine.taint import Mark, Marks, Provenance
 from mklang.lang.template import Placeholder
 from mklang.lang.values import Frozen, Json, thaw
 
@@ -25,7 +25,7 @@ class Blackboard:
         self.provenance = Provenance()
         self._rendered: dict[str, tuple[str, str, int]] = {}
 
-    def place(self, path: tuple[str, ...], value: Json, mark: Mark) -> None:
+    def place(self, path: tuple[str, ...], value: Json, mark: Marks) -> None:
         """Put a value at a path, making maps on the way; a non-map in the way is replaced (L112)."""
         into = self.values
         for key in path[:-1]:
@@ -38,7 +38,7 @@ class Blackboard:
         self.provenance.place(path, mark)
         self._rendered.pop(path[0], None)
 
-    def deposit(self, key: str, value: Json, mark: Mark, *, accumulate: bool = False) -> None:
+    def deposit(self, key: str, value: Json, mark: Marks, *, accumulate: bool = False) -> None:
         """Write a state's output (L39). Accumulating appends; an absent, null or empty-text value starts a new list."""
         if accumulate:
             present = self.values.get(key)
@@ -61,7 +61,7 @@ class Blackboard:
             value = value.get(key)
         return value
 
-    def branch(self, index: int, item: Json = None, mark: Mark | None = None) -> Blackboard:
+    def branch(self, index: int, item: Json = None, mark: Marks | None = None) -> Blackboard:
         """A copy for one fan-out branch: ``index``, and ``item`` with its mark where there is one (L29, L50)."""
         copy = Blackboard.__new__(Blackboard)
         copy.values = {**self.values, "index": index}

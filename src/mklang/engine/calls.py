@@ -6,13 +6,15 @@ from mklang.engine.blackboard import Blackboard, capped, format_value
 from mklang.engine.level import Level, StateHalt
 from mklang.engine.outcome import Done, Reason
 from mklang.engine.prompts import resolve_arguments
-from mklang.engine.taint import Mark
+from mklang.engine.taint import Mark, Marks
 from mklang.engine.trace import TraceStep
 from mklang.lang.models import Call
 from mklang.lang.values import Json
 
 
-async def call_machine(level: Level, state: Call, *, key: str, board: Blackboard, step: TraceStep) -> tuple[Json, Mark]:
+async def call_machine(
+    level: Level, state: Call, *, key: str, board: Blackboard, step: TraceStep
+) -> tuple[Json, Marks]:
     """Run the callee: its result, external when anything external ever stood on its blackboard (L75)."""
     shared = level.shared
     machine = shared.library.get(state.machine)

@@ -11,7 +11,7 @@ from mklang.engine.level import Level, StateHalt
 from mklang.engine.narration import tell_branch
 from mklang.engine.outcome import Reason
 from mklang.engine.step import execute
-from mklang.engine.taint import Mark
+from mklang.engine.taint import Mark, Marks
 from mklang.engine.trace import BranchFailure, TraceStep
 from mklang.errors import AnswerFailed
 from mklang.lang.models import Over, Sample, State
@@ -38,7 +38,7 @@ class Branch:
         return f"[branch-error: {detail}]"
 
 
-async def fan_out(level: Level, state: State, *, key: str, step: TraceStep, feedback: str | None) -> tuple[Json, Mark]:
+async def fan_out(level: Level, state: State, *, key: str, step: TraceStep, feedback: str | None) -> tuple[Json, Marks]:
     """Run every branch; the result is the list of their values. Halts when too wide or when too many branches fail."""
     boards, mark = _boards(level, state)
     _check_width(level, state, len(boards))
@@ -55,7 +55,7 @@ async def fan_out(level: Level, state: State, *, key: str, step: TraceStep, feed
     return [branch.value for branch in branches], mark & Mark.EXTERNAL
 
 
-def _boards(level: Level, state: State) -> tuple[list[Blackboard], Mark]:
+def _boards(level: Level, state: State) -> tuple[list[Blackboard], Marks]:
     """One blackboard for each branch, and the mark of the list it runs over."""
     board, spread = level.board, state.fan_out
     if isinstance(spread, Sample):

@@ -114,6 +114,10 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     context: Mapping[str, Json]
     visits: Mapping[str, int]
 
+    def __repr__(self) -> str:
+        """Short on purpose: asyncio renders a finished task's result, and a trace can be long."""
+        return f"<{type(self).__name__} after {len(self.trace)} steps>"
+
 
 class Done(Ended, frozen=True, kw_only=True):
     """The run reached END."""

@@ -23,6 +23,8 @@ class Usage(msgspec.Struct, frozen=True):
     output_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
+        if not other.input_tokens and not other.output_tokens:
+            return self
         return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
 
     @property

@@ -17,7 +17,7 @@ from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Done, Halted, Meter, Outcome, Reason
 from mklang.engine.requests import Nonce, NonceValue, Usage
 from mklang.engine.step import execute
-from mklang.engine.taint import HOST_INPUT, Mark, effect_of
+from mklang.engine.taint import Mark, effect_of
 from mklang.engine.trace import TraceStep
 from mklang.errors import AnswerFailed, InternalError
 from mklang.lang.models import END, Escalate, Fail, Gate, Machine, Ok, Otherwise, Repair, State, Tool
@@ -46,7 +46,7 @@ async def arun(
     level = Level(machine, shared)
     level.flow_tainted = options.flow_tainted
     for path, value in (inputs or {}).items():
-        level.board.place(tuple(path.split(".")), value, Mark.NONE if path in options.trusted else HOST_INPUT)
+        level.board.place(tuple(path.split(".")), value, Mark.NONE if path in options.trusted else Mark.HOST_INPUT)
     return await walk(level)
 
 
@@ -79,9 +79,9 @@ async def walk(level: Level) -> Outcome:
         try:
             gate, result = await _run_state(level, state, step)
         except (StateHalt, AnswerFailed) as failed:
-            halt = failed if isinstance(failed, StateHalt) else halt_of(failed)
-            _record_halt(level, step, halt)
-            return _finish(level, _halted(level, halt, state.id))
+            ended = failed if isinstance(failed, StateHalt) else halt_of(failed)
+            _record_halt(level, step, ended)
+            return _finish(level, _halted(level, ended, state.id))
         target = _follow(level, state, gate, step)
         if target is None:
             return _finish(level, _halted(level, StateHalt(Reason.GATE_FAIL), state.id))

@@ -11,7 +11,7 @@ from mklang.engine.parsing import parse_output
 from mklang.engine.prompts import render_prompt, resolve_arguments, system_message
 from mklang.engine.requests import Observation, Produce, Produced
 from mklang.engine.requests import Tool as UseTool
-from mklang.engine.taint import Mark
+from mklang.engine.taint import Mark, Marks
 from mklang.engine.trace import TraceStep
 from mklang.errors import InternalError
 from mklang.lang.models import Generative, Sample, State, Tool
@@ -20,7 +20,7 @@ from mklang.lang.values import Json
 
 async def execute(
     level: Level, state: State, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
-) -> tuple[Json, Mark]:
+) -> tuple[Json, Marks]:
     """Run the state on ``board``: its result and where that came from. What it cost and showed goes into ``step``."""
     if isinstance(state, Generative):
         return await _produce(level, state, key=key, board=board, step=step, feedback=feedback)
@@ -31,7 +31,7 @@ async def execute(
 
 async def _produce(
     level: Level, state: Generative, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
-) -> tuple[Json, Mark]:
+) -> tuple[Json, Marks]:
     shared = level.shared
     key = f"{key}/produce"
     user, nonce = render_prompt(state.prompt, board, shared.options, seed=shared.seed, key=key)
@@ -71,7 +71,7 @@ def _truncated(level: Level, state: Generative, answer: Produced, step: TraceSte
         raise StateHalt(Reason.STATE_ERROR, f"parse-{state.parse.value}-truncated")
 
 
-async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, step: TraceStep) -> tuple[Json, Mark]:
+async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, step: TraceStep) -> tuple[Json, Marks]:
     arguments = resolve_arguments(state.input, board)
     request = UseTool(
         key=f"{key}/tool",

@@ -7,25 +7,29 @@ reader of the path or of anything around or below it sees the mark.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from enum import IntFlag
+from typing import Final, TypeAlias
 
 from mklang.engine.options import Effect
 from mklang.lang.template import Placeholder
 
 
-class Mark(IntFlag):
-    """What is known about a value's origin. ``NONE`` is an author's literal or a value the host vouches for."""
+class Mark:
+    """What is known about a value's origin, as bits of a plain int: marks are combined on every step of a run."""
 
-    NONE = 0
-    TAINTED = 1
+    NONE: Final = 0
+    """An author's literal, or a value the host vouches for."""
+    TAINTED: Final = 1
     """Not the author's: fenced in every prompt (L32)."""
-    EXTERNAL = 2
+    EXTERNAL: Final = 2
     """Holds, or was made from, data from outside the run (L75)."""
-    DEPOSITED = 4
+    DEPOSITED: Final = 4
     """Written by a state during the run, not supplied by the host."""
+    HOST_INPUT: Final = TAINTED | EXTERNAL
+    """A value the host supplied and does not vouch for."""
 
 
-HOST_INPUT = Mark.TAINTED | Mark.EXTERNAL
+Marks: TypeAlias = int
+"""Bits of :class:`Mark`."""
 
 READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file"})
 """Tools that only look (L77). Whatever is not here, and not classed by the host, is taken to change the world."""
@@ -39,40 +43,44 @@ def effect_of(tool: str, overrides: Mapping[str, Effect]) -> Effect:
 class Provenance:
     """The marks of one blackboard. ``external`` is true once anything external was ever placed (L76)."""
 
-    __slots__ = ("_marks", "external")
+    __slots__ = ("_inner", "_whole", "external")
 
     def __init__(self) -> None:
-        self._marks: dict[str, dict[tuple[str, ...], Mark]] = {}
+        self._whole: dict[str, Marks] = {}
+        self._inner: dict[str, dict[tuple[str, ...], Marks]] = {}
         self.external = False
 
-    def place(self, path: tuple[str, ...], mark: Mark) -> None:
+    def place(self, path: tuple[str, ...], mark: Marks) -> None:
         """Record that a value with this origin now stands at ``path``; what stood below it is gone."""
         root, rest = path[0], path[1:]
-        marks = self._marks.setdefault(root, {})
-        for other in [known for known in marks if known[: len(rest)] == rest]:
-            del marks[other]
-        marks[rest] = mark
         if mark & Mark.EXTERNAL:
             self.external = True
+        if not rest:
+            self._whole[root] = mark
+            self._inner.pop(root, None)
+            return
+        inner = self._inner.setdefault(root, {})
+        for below in [known for known in inner if known[: len(rest)] == rest]:
+            del inner[below]
+        inner[rest] = mark
 
-    def deposit(self, key: str, mark: Mark) -> None:
+    def deposit(self, key: str, mark: Marks) -> None:
         """Record a state's output at a top-level key. A key that ever held external data stays external (L75)."""
         self.place((key,), mark | Mark.TAINTED | Mark.DEPOSITED | (self.at((key,)) & Mark.EXTERNAL))
 
-    def at(self, path: tuple[str, ...]) -> Mark:
+    def at(self, path: tuple[str, ...]) -> Marks:
         """The marks of the value at ``path``: those on it, around it and inside it."""
-        marks = self._marks.get(path[0])
-        if not marks:
-            return Mark.NONE
-        rest = path[1:]
-        found = Mark.NONE
-        for place, mark in marks.items():
-            shared = min(len(place), len(rest))
-            if place[:shared] == rest[:shared]:
-                found |= mark
+        root = path[0]
+        found = self._whole.get(root, Mark.NONE)
+        if root in self._inner:
+            rest = path[1:]
+            for place, mark in self._inner[root].items():
+                shared = min(len(place), len(rest))
+                if place[:shared] == rest[:shared]:
+                    found |= mark
         return found
 
-    def of(self, placeholders: Iterable[Placeholder]) -> Mark:
+    def of(self, placeholders: Iterable[Placeholder]) -> Marks:
         """The marks of everything these placeholders read."""
         found = Mark.NONE
         for placeholder in placeholders:
@@ -82,14 +90,16 @@ class Provenance:
     def branch(self) -> Provenance:
         """A copy for one fan-out branch."""
         copy = Provenance()
-        copy._marks = dict(self._marks)
+        copy._whole = dict(self._whole)
+        copy._inner = dict(self._inner)
         copy.external = self.external
         return copy
 
     def tainted_paths(self) -> list[str]:
         """Every marked path, dotted and sorted, for reports."""
-        marked = [(root, *rest) for root, marks in self._marks.items() for rest, mark in marks.items() if mark]
-        return sorted(".".join(path) for path in marked)
+        whole = [root for root, mark in self._whole.items() if mark]
+        inner = [".".join((root, *rest)) for root, marks in self._inner.items() for rest, mark in marks.items() if mark]
+        return sorted(whole + inner)
 
 
 def hook_confirms(name: str, provenance: Provenance, output_key: str) -> bool:

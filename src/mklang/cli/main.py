@@ -1,0 +1,129 @@
+"""The program ``mklang``: finds the command, and is the last boundary before the shell.
+
+The table ``COMMANDS`` is all that is known here about commands. Each module in it holds a click command under the name
+``command`` and is imported only when it is called, so that ``mklang --help`` costs what click costs (L106).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+import click
+
+from mklang import __version__
+from mklang.cli.exit_codes import ExitCode
+from mklang.cli.output import complain, guarded_streams
+from mklang.diagnostics import near_miss
+from mklang.errors import MklangError
+
+
+class Entry(NamedTuple):
+    """Where a command lives and what it is for."""
+
+    module: str
+    purpose: str
+
+
+COMMANDS: Mapping[str, Entry] = {
+    "run": Entry("mklang.cli.commands.run", "Run a machine on a language model."),
+    "check": Entry("mklang.cli.commands.check", "Find mistakes in machine files, without a model."),
+    "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
+    "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by the table and imports a command's module when that command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
+        """The command of that name, imported now."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command = import_module(entry.module).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{entry.module}.command is not a click command")
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command a person called; a name that is none gets the nearest one as a hint."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            _refuse_command(ctx, args[0])
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """The list of commands, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.purpose) for name, entry in COMMANDS.items()])
+
+
+def _refuse_command(ctx: click.Context, name: str) -> NoReturn:
+    hint = near_miss(name, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
+    raise click.UsageError(f"there is no command '{name}'; {hint}", ctx)
+
+
+@click.command(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 fine, 1 halted or found wanting, 2 could not be done, 130 interrupted.",
+)
+@click.version_option(__version__, prog_name="mklang", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Run, check and test state machines whose states are answered by a language model."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code. Nothing escapes: this is the top level of the surface."""
+    with guarded_streams() as streams:
+        code = _run(arguments)
+    if streams.problem:
+        complain(f"the output could not be written: {streams.problem}")
+        return ExitCode.UNUSABLE
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        result = cli.main(args=arguments, prog_name="mklang", standalone_mode=False)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.UNUSABLE
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted", label="")
+        return ExitCode.INTERRUPTED
+    except MklangError as error:
+        _debug()
+        complain(str(error))
+        return ExitCode.UNUSABLE
+    except Exception as error:  # noqa: BLE001 - a surface's top level: the person gets a sentence, not a traceback
+        _debug()
+        complain(f"unexpected {type(error).__name__}: {error}")
+        complain("this is a bug in mklang; set MKLANG_DEBUG=1 to see where it happened", label="hint")
+        return ExitCode.UNUSABLE
+    return result if isinstance(result, int) else ExitCode.OK
+
+
+def _debug() -> None:
+    """Show the traceback of the current exception to whoever asked for it (L101)."""
+    if os.environ.get("MKLANG_DEBUG"):
+        sys.excepthook(*sys.exc_info())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

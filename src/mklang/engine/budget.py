@@ -5,13 +5,14 @@ from __future__ import annotations
 from mklang.engine.requests import NO_USAGE, Usage
 
 
-class TokenPool:
-    """The tokens of a whole run, every level and branch together. ``limit`` None means no limit."""
+class Pool:
+    """The tokens and the money of a whole run, every level and branch together. A limit of None means no limit."""
 
-    __slots__ = ("limit", "spent")
+    __slots__ = ("max_nano_usd", "max_tokens", "spent")
 
-    def __init__(self, limit: int | None) -> None:
-        self.limit = limit
+    def __init__(self, max_tokens: int | None, max_nano_usd: int | None) -> None:
+        self.max_tokens = max_tokens
+        self.max_nano_usd = max_nano_usd
         self.spent: Usage = NO_USAGE
 
     def charge(self, usage: Usage) -> None:
@@ -19,6 +20,10 @@ class TokenPool:
         self.spent = self.spent + usage
 
     @property
-    def exhausted(self) -> bool:
-        """Whether nothing more may be asked of a model."""
-        return self.limit is not None and self.spent.total >= self.limit
+    def exhausted(self) -> str:
+        """Why nothing more may be asked of a model; empty while something is left."""
+        if self.max_tokens is not None and self.spent.total >= self.max_tokens:
+            return f"{self.spent.total} tokens used, the limit is {self.max_tokens}"
+        if self.max_nano_usd is not None and self.spent.nano_usd >= self.max_nano_usd:
+            return f"${self.spent.nano_usd / 1e9:.6f} spent, the limit is ${self.max_nano_usd / 1e9:.6f}"
+        return ""

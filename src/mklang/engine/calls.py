@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mklang.engine.blackboard import Blackboard, capped, format_value
-from mklang.engine.level import Level, StateHalt
+from mklang.engine.level import Level, StateHalt, Suspension
 from mklang.engine.outcome import Done, Reason
 from mklang.engine.prompts import resolve_arguments
 from mklang.engine.taint import Mark, Marks
@@ -28,7 +28,11 @@ async def call_machine(
     child.parent_run_id = level.run_id
     for name, (value, mark) in resolve_arguments(state.input, board).items():
         child.board.place((name,), value, mark)
-    outcome = await shared.walk(child)
+    try:
+        outcome = await shared.walk(child)
+    except Suspension as waits:
+        waits.stack = (machine.name, *waits.stack)
+        raise
     level.usage = level.usage + child.usage
     step.usage = step.usage + child.usage
     step.sub_trace = outcome.trace

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from mklang.engine.blackboard import Blackboard, capped, format_value
 from mklang.engine.failures import halt_of
-from mklang.engine.level import Level, StateHalt
+from mklang.engine.level import Level, StateHalt, Suspension
 from mklang.engine.narration import tell_branch
 from mklang.engine.outcome import Reason
 from mklang.engine.step import execute
@@ -21,13 +21,14 @@ from mklang.lang.values import Json, type_name
 class Branch:
     """One branch: its result, or why it has none."""
 
-    __slots__ = ("failure", "mark", "result", "step")
+    __slots__ = ("failure", "mark", "result", "step", "waits")
 
     def __init__(self, step: TraceStep) -> None:
         self.step = step
         self.result: Json = None
         self.mark = Mark.NONE
         self.failure: StateHalt | None = None
+        self.waits: Suspension | None = None
 
     @property
     def value(self) -> Json:
@@ -47,6 +48,7 @@ async def fan_out(level: Level, state: State, *, key: str, step: TraceStep, feed
         for index, board in enumerate(boards):
             branch, path = branches[index], f"{key}[{index}]"
             group.create_task(_branch(level, state, branch, index=index, key=path, board=board, feedback=feedback))
+    _check_waiting(branches)
     level.steps += max(1, len(branches))
     _record(step, branches)
     _check_failures(level, branches)
@@ -92,12 +94,24 @@ async def _branch(
         branch.result, branch.mark = await execute(
             level, state, key=key, board=board, step=branch.step, feedback=feedback
         )
+    except Suspension as waits:
+        branch.waits = waits
+        return
     except StateHalt as halt:
         branch.failure = halt
     except AnswerFailed as failed:
         branch.failure = halt_of(failed)
     error = branch.failure.error if branch.failure else None
     tell_branch(level, state, index=index, usage=branch.step.usage, error=error)
+
+
+def _check_waiting(branches: list[Branch]) -> None:
+    """When branches wait for people, the run waits for all of them at once; the others have finished by now."""
+    waiting = [branch.waits for branch in branches if branch.waits]
+    if waiting:
+        first = waiting[0]
+        asks = tuple(ask for suspension in waiting for ask in suspension.asks)
+        raise Suspension(first.reason, first.at, asks=asks, stack=first.stack, message=first.message)
 
 
 def _record(step: TraceStep, branches: list[Branch]) -> None:

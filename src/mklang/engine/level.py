@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mklang.engine.blackboard import Blackboard
-from mklang.engine.budget import TokenPool
+from mklang.engine.budget import Pool
 from mklang.engine.events import Observer
 from mklang.engine.options import RunOptions
 from mklang.engine.oracle import Oracle
-from mklang.engine.outcome import Outcome, Reason
+from mklang.engine.outcome import Outcome, PendingAsk, Reason
 from mklang.engine.requests import NO_USAGE, Answer, Request, Usage
 from mklang.lang.models import Generative, Machine, State
 
@@ -37,6 +37,26 @@ class StateHalt(Exception):
         return f"{self.reason.value}: {self.detail}" if self.detail else self.reason.value
 
 
+class Suspension(Exception):
+    """Inside the kernel only: the run waits here. Unwinds every level up to the run itself; nothing else catches it."""
+
+    def __init__(
+        self,
+        reason: Reason,
+        at: str,
+        *,
+        asks: tuple[PendingAsk, ...] = (),
+        stack: tuple[str, ...] = (),
+        message: str = "",
+    ) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+        self.at = at
+        self.asks = asks
+        self.stack = stack
+        self.message = message
+
+
 class Shared:
     """What all levels of one run have in common. ``walk`` runs one level: a call state runs its callee with it."""
 
@@ -58,7 +78,7 @@ class Shared:
         self.seed = seed
         self.walk = walk
         self.observer = observer
-        self.pool = TokenPool(options.max_tokens)
+        self.pool = Pool(options.max_tokens, options.max_nano_usd)
         self.limiter = asyncio.Semaphore(options.concurrency) if options.concurrency else None
 
     async def ask(self, request: Request) -> Answer:
@@ -78,11 +98,10 @@ class Shared:
             return await self.oracle.answer(request)
 
     def check_tokens(self) -> None:
-        """Refuse to go on once the token limit is reached."""
-        if self.pool.exhausted:
-            raise StateHalt(
-                Reason.COST_EXHAUSTED, message=f"{self.pool.spent.total} tokens used, the limit is {self.pool.limit}"
-            )
+        """Refuse to go on once the token or money limit is reached."""
+        spent = self.pool.exhausted
+        if spent:
+            raise StateHalt(Reason.COST_EXHAUSTED, message=spent)
 
 
 class Level:
@@ -126,8 +145,10 @@ class Level:
     @property
     def step_limit(self) -> int:
         """The machine's step budget; the host's limit replaces the root's (L86)."""
-        limit = self.shared.options.max_steps if self.depth == 0 else None
-        return self.machine.budget if limit is None else limit
+        options = self.shared.options
+        if self.depth == 0 and options.max_steps is not None:
+            return options.max_steps
+        return options.budgets.get(self.machine.name, self.machine.budget)
 
     def tier_of(self, state: State) -> str:
         """The tier a state runs and is judged at."""

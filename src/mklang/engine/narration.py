@@ -15,7 +15,7 @@ from mklang.engine.events import (
     preview,
 )
 from mklang.engine.level import Level, kind_of
-from mklang.engine.outcome import Halted, Outcome
+from mklang.engine.outcome import Done, Outcome, status_of
 from mklang.engine.requests import Usage
 from mklang.engine.trace import TraceStep
 from mklang.lang.models import State, Tool
@@ -96,12 +96,11 @@ def tell_finished(level: Level, outcome: Outcome) -> None:
     """A machine ended."""
     observer = level.shared.observer
     if observer is not None:
-        halted = outcome if isinstance(outcome, Halted) else None
         observer(
             RunFinished(
-                status="halt" if halted else "done",
-                error=halted.error if halted else None,
-                at=halted.at if halted else None,
+                status=status_of(outcome),
+                error=None if isinstance(outcome, Done) else outcome.error,
+                at=None if isinstance(outcome, Done) else outcome.at,
                 usage=level.usage,
                 **_who(level),
             )

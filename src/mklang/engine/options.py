@@ -27,15 +27,19 @@ class Reaction(Enum):
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Host policies of one run. All limits are checked before a request, never after.
 
-    ``max_steps`` replaces the root machine's ``budget``. ``max_tokens`` bounds tokens in and out, judges and callees
-    included (L65). ``concurrency`` bounds requests in flight (None: as many as there are branches). ``max_fanout``
-    bounds the width of one fan-out. ``value_chars`` caps one interpolated value, 0 for no cap (L27). ``trusted`` names
-    context paths the host vouches for (L30). ``tool_effects`` overrides the effect class of tools (L77).
-    ``max_failed_branches`` is how many branches of a fan-out may fail (None: all but one).
+    ``max_steps`` replaces the root machine's ``budget``, ``budgets`` that of any machine by name. ``max_tokens`` bounds
+    tokens in and out, judges and callees included (L65), ``max_nano_usd`` their price. ``concurrency`` bounds requests
+    in flight (None: as many as there are branches), ``max_fanout`` the width of one fan-out, ``max_failed_branches`` how
+    many of its branches may fail (None: all but one). ``value_chars`` caps one interpolated value, 0 for no cap (L27).
+    ``trusted`` names context paths the host vouches for (L30), ``tool_effects`` overrides effect classes (L77). With
+    ``humans`` an escalate gate asks a person before its handler runs (L81). With ``suspend_on_limit`` a limit suspends
+    the run, to be resumed with a higher one, instead of halting it.
     """
 
     max_steps: int | None = None
+    budgets: Mapping[str, int] = {}
     max_tokens: int | None = None
+    max_nano_usd: int | None = None
     concurrency: int | None = None
     max_fanout: int | None = None
     max_failed_branches: int | None = None
@@ -48,6 +52,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     tool_effects: Mapping[str, Effect] = {}
     trusted: frozenset[str] = frozenset()
     flow_tainted: bool = False
+    humans: bool = False
+    suspend_on_limit: bool = False
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -59,6 +65,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 _LEAST = {
     "max_steps": 1,
     "max_tokens": 0,
+    "max_nano_usd": 0,
     "concurrency": 1,
     "max_fanout": 1,
     "max_failed_branches": 0,

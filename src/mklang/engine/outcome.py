@@ -32,6 +32,8 @@ class Reason(Enum):
     PROVIDER_ERROR = "provider-error"
     REFUSAL = "refusal"
     CANCELLED = "cancelled"
+    TIME_EXHAUSTED = "time-exhausted"
+    OUTCOME_UNKNOWN = "outcome-unknown"
 
     @property
     def summary(self) -> str:
@@ -85,6 +87,11 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     ),
     Reason.REFUSAL: ("The model declined to answer.", "Reword the prompt, or use another model for this tier."),
     Reason.CANCELLED: ("The run was cancelled.", ""),
+    Reason.TIME_EXHAUSTED: ("The run used up its time limit.", "Raise --timeout."),
+    Reason.OUTCOME_UNKNOWN: (
+        "A tool that changes something was called and its outcome was never recorded.",
+        "Find out whether it happened, and answer the question.",
+    ),
 }
 
 
@@ -139,7 +146,39 @@ class Halted(Ended, frozen=True, kw_only=True):
         return f"{self.reason.value}: {self.detail}" if self.detail else self.reason.value
 
 
-Outcome: TypeAlias = Done | Halted
+class PendingAsk(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that waits for a person. ``key`` and ``digest`` bind an answer to exactly this question."""
+
+    key: str
+    digest: str
+    machine: str
+    state: str
+    question: str
+    reply_to: str | None = None
+    ask: str | None = None
+    about: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class Suspended(Ended, frozen=True, kw_only=True):
+    """The run waits, for a person or for a higher limit; replaying its answers takes it back to this point (L81).
+
+    ``at`` is the innermost state about to run. ``trace`` is the root's; ``stack`` names the open calls, root first.
+    """
+
+    reason: Reason
+    at: str
+    asks: tuple[PendingAsk, ...] = ()
+    stack: tuple[str, ...] = ()
+    message: str = ""
+
+    @property
+    def error(self) -> str:
+        """The published word for why the run waits."""
+        return self.reason.value
+
+
+Outcome: TypeAlias = Done | Halted | Suspended
 
 
 def diagnosis(outcome: Ended) -> tuple[str, int] | None:
@@ -152,21 +191,39 @@ def diagnosis(outcome: Ended) -> tuple[str, int] | None:
 
 def to_wire(outcome: Outcome) -> dict[str, object]:
     """The published run output, keys in order (L72)."""
-    halted = outcome if isinstance(outcome, Halted) else None
     usage = {"input_tokens": outcome.usage.input_tokens, "output_tokens": outcome.usage.output_tokens}
+    tokens = outcome.tokens.to_wire() | {"input": usage["input_tokens"], "output": usage["output_tokens"]}
     wire: dict[str, object] = {
-        "status": "halt" if halted else "done",
-        "error": halted.error if halted else None,
+        "status": status_of(outcome),
+        "error": None if isinstance(outcome, Done) else outcome.error,
         "result": outcome.result if isinstance(outcome, Done) else None,
         "usage": usage,
-        "limits": {
-            "steps": outcome.steps.to_wire(),
-            "tokens": outcome.tokens.to_wire() | {"input": usage["input_tokens"], "output": usage["output_tokens"]},
-        },
+        "limits": {"steps": outcome.steps.to_wire(), "tokens": tokens},
         "trace": [step.to_wire() for step in outcome.trace],
     }
-    if halted is None:
-        return wire
+    match outcome:
+        case Halted():
+            wire |= _halted_wire(outcome)
+        case Suspended():
+            wire |= _suspended_wire(outcome)
+        case Done():
+            pass
+    return wire
+
+
+def status_of(outcome: Outcome) -> str:
+    """The published status word (L66)."""
+    match outcome:
+        case Done():
+            return "done"
+        case Halted():
+            return "halt"
+        case Suspended():
+            return "suspended"
+
+
+def _halted_wire(halted: Halted) -> dict[str, object]:
+    wire: dict[str, object] = {}
     if halted.at is not None:
         wire["at"] = halted.at
     if halted.message:
@@ -174,4 +231,17 @@ def to_wire(outcome: Outcome) -> dict[str, object]:
     most = diagnosis(halted)
     if most and halted.reason in {Reason.BUDGET_EXHAUSTED, Reason.COST_EXHAUSTED}:
         wire["diagnosis"] = {"most_visited_state": most[0], "visits": most[1]}
+    return wire
+
+
+def _suspended_wire(suspended: Suspended) -> dict[str, object]:
+    wire: dict[str, object] = {"at": suspended.at}
+    if suspended.message:
+        wire["message"] = suspended.message
+    if suspended.asks:
+        first = suspended.asks[0]
+        wire |= {name: value for name, value in (("ask", first.ask), ("reply_to", first.reply_to)) if value is not None}
+        wire["asks"] = [msgspec.to_builtins(ask) for ask in suspended.asks]
+    if suspended.stack:
+        wire["stack"] = list(suspended.stack)
     return wire

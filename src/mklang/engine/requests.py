@@ -12,20 +12,29 @@ from typing import TypeAlias
 
 import msgspec
 
+from mklang.engine.options import Effect
 from mklang.lang.models import Tier
 from mklang.lang.values import Json
 
 
-class Usage(msgspec.Struct, frozen=True):
-    """Tokens read and written by a model. Sums are exact: usage travels in answers and is added once."""
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Tokens read and written by a model, and their price in billionths of a US dollar where it is known.
+
+    Sums are exact: usage travels in answers and is added once.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    nano_usd: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        if not other.input_tokens and not other.output_tokens:
+        if not other.input_tokens and not other.output_tokens and not other.nano_usd:
             return self
-        return Usage(self.input_tokens + other.input_tokens, self.output_tokens + other.output_tokens)
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.nano_usd + other.nano_usd,
+        )
 
     @property
     def total(self) -> int:
@@ -77,12 +86,33 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True, tag="hook", tag_field="kin
 
 
 class Tool(msgspec.Struct, frozen=True, kw_only=True, tag="tool", tag_field="kind"):
-    """Call a host tool with one mapping (L55)."""
+    """Call a host tool with one mapping (L55).
+
+    ``effect`` says whether it changes something (L77). ``idempotency_key`` is the same whenever this very call is made
+    again, after a crash included; no other call has it.
+    """
 
     key: str
     state: str
     name: str
     input: dict[str, Json]
+    effect: Effect
+    idempotency_key: str
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True, tag="ask", tag_field="kind"):
+    """Ask a person (L82). ``state`` is the handler that runs next, ``asked_by`` the state whose gate escalated.
+
+    ``question`` is the author's text, literal, or None; ``reply_to`` is the context path the reply goes to. ``about``
+    is the escalating state's output as text: what the person is asked about.
+    """
+
+    key: str
+    state: str
+    asked_by: str
+    reply_to: str
+    about: str
+    question: str | None = None
 
 
 class Nonce(msgspec.Struct, frozen=True, kw_only=True, tag="nonce", tag_field="kind"):
@@ -91,7 +121,7 @@ class Nonce(msgspec.Struct, frozen=True, kw_only=True, tag="nonce", tag_field="k
     key: str
 
 
-Request: TypeAlias = Produce | Judge | Hook | Tool | Nonce
+Request: TypeAlias = Produce | Judge | Hook | Tool | Ask | Nonce
 
 
 class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_field="kind"):
@@ -143,10 +173,32 @@ class Observation(msgspec.Struct, frozen=True, tag="observation", tag_field="kin
     text: str
 
 
+class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply", tag_field="kind"):
+    """What a person answered: a value for each context path, the question's own ``reply_to`` among them.
+
+    ``confirms`` is the host's decision that this reply says yes (L80). ``expired`` marks a question nobody answered in
+    time: the handler runs without a reply, and nothing is confirmed.
+    """
+
+    values: dict[str, Json]
+    confirms: bool = False
+    expired: bool = False
+
+
+class NotYet(msgspec.Struct, frozen=True, kw_only=True, tag="not-yet", tag_field="kind"):
+    """Nobody has answered yet: the run suspends. A value, not an error, so that no error route can swallow it.
+
+    ``choices`` lists the answers that are possible where only some are.
+    """
+
+    question: str
+    choices: tuple[str, ...] = ()
+
+
 class NonceValue(msgspec.Struct, frozen=True, tag="nonce-value", tag_field="kind"):
     """An unguessable string from the host."""
 
     text: str
 
 
-Answer: TypeAlias = Produced | Verdict | HookValue | Observation | NonceValue
+Answer: TypeAlias = Produced | Verdict | HookValue | Observation | Reply | NotYet | NonceValue

@@ -10,11 +10,12 @@ from mklang.engine.events import Observer
 from mklang.engine.failures import halt_of
 from mklang.engine.fanout import fan_out
 from mklang.engine.gates import Decision
-from mklang.engine.level import Level, Shared, StateHalt, kind_of
+from mklang.engine.humans import ask_person, wants_person
+from mklang.engine.level import Level, Shared, StateHalt, Suspension, kind_of
 from mklang.engine.narration import tell_finished, tell_start, tell_state, tell_step, tell_untrusted_flow
 from mklang.engine.options import DEFAULT_OPTIONS, Effect, Reaction, RunOptions
 from mklang.engine.oracle import Oracle
-from mklang.engine.outcome import Done, Halted, Meter, Outcome, Reason
+from mklang.engine.outcome import Done, Halted, Meter, Outcome, Reason, Suspended
 from mklang.engine.requests import Nonce, NonceValue, Usage
 from mklang.engine.step import execute
 from mklang.engine.taint import Mark, effect_of
@@ -47,7 +48,10 @@ async def arun(
     level.flow_tainted = options.flow_tainted
     for path, value in (inputs or {}).items():
         level.board.place(tuple(path.split(".")), value, Mark.NONE if path in options.trusted else Mark.HOST_INPUT)
-    return await walk(level)
+    try:
+        return await walk(level)
+    except Suspension as waits:
+        return _finish(level, _suspended(level, waits))
 
 
 def run(
@@ -73,6 +77,7 @@ async def walk(level: Level) -> Outcome:
             state = level.machine.states[position]
             _enter(level, state)
         except StateHalt as halt:
+            _suspend_on_limit(level, halt, position)
             at = position if halt.reason is Reason.LOOP_CEILING else None
             return _finish(level, _halted(level, halt, at))
         step = TraceStep(state=state.id, tier=level.tier_of(state), step=level.steps)
@@ -80,6 +85,7 @@ async def walk(level: Level) -> Outcome:
             gate, result = await _run_state(level, state, step)
         except (StateHalt, AnswerFailed) as failed:
             ended = failed if isinstance(failed, StateHalt) else halt_of(failed)
+            _suspend_on_limit(level, ended, state.id)
             _record_halt(level, step, ended)
             return _finish(level, _halted(level, ended, state.id))
         target = _follow(level, state, gate, step)
@@ -87,7 +93,15 @@ async def walk(level: Level) -> Outcome:
             return _finish(level, _halted(level, StateHalt(Reason.GATE_FAIL), state.id))
         if target == END:
             return _finish(level, _done(level, result))
+        if wants_person(level, gate):
+            await ask_person(level, gate, step)
         position = target
+
+
+def _suspend_on_limit(level: Level, halt: StateHalt, position: str) -> None:
+    """Wait for a higher limit instead of halting, when the host says so (L81). A loop ceiling never waits."""
+    if level.shared.options.suspend_on_limit and halt.reason in _LIMITS:
+        raise Suspension(halt.reason, position, message=halt.message)
 
 
 def _check_limits(level: Level) -> None:
@@ -183,6 +197,9 @@ def _record_halt(level: Level, step: TraceStep, halt: StateHalt) -> None:
     tell_step(level, step)
 
 
+_LIMITS = frozenset({Reason.BUDGET_EXHAUSTED, Reason.COST_EXHAUSTED, Reason.FANOUT_LIMIT, Reason.TIME_EXHAUSTED})
+
+
 class _EndedFields(TypedDict):
     trace: tuple[TraceStep, ...]
     usage: Usage
@@ -211,6 +228,16 @@ def _done(level: Level, last: Json) -> Done:
 
 def _halted(level: Level, halt: StateHalt, at: str | None) -> Halted:
     return Halted(reason=halt.reason, detail=halt.detail, at=at, message=halt.message, **_ended(level))
+
+
+def _suspended(level: Level, waits: Suspension) -> Suspended:
+    """What is known at the point of waiting. Usage is the whole run's, open callees included."""
+    fields = _ended(level)
+    fields["usage"] = spent = level.shared.pool.spent
+    fields["tokens"] = Meter(used=spent.total, limit=level.shared.options.max_tokens)
+    return Suspended(
+        reason=waits.reason, at=waits.at, asks=waits.asks, stack=waits.stack, message=waits.message, **fields
+    )
 
 
 def _finish(level: Level, outcome: Outcome) -> Outcome:

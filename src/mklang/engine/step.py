@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from mklang.engine.blackboard import Blackboard, capped, format_value
 from mklang.engine.calls import call_machine
+from mklang.engine.fence import derive_nonce
+from mklang.engine.humans import outcome_unknown
 from mklang.engine.level import Level, StateHalt
 from mklang.engine.options import Reaction
 from mklang.engine.outcome import Reason
 from mklang.engine.parsing import parse_output
 from mklang.engine.prompts import render_prompt, resolve_arguments, system_message
-from mklang.engine.requests import Observation, Produce, Produced
+from mklang.engine.requests import NotYet, Observation, Produce, Produced
 from mklang.engine.requests import Tool as UseTool
-from mklang.engine.taint import Mark, Marks
+from mklang.engine.taint import Mark, Marks, effect_of
 from mklang.engine.trace import TraceStep
 from mklang.errors import InternalError
 from mklang.lang.models import Generative, Sample, State, Tool
@@ -78,8 +80,12 @@ async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, s
         state=state.id,
         name=state.tool,
         input={name: value for name, (value, _) in arguments.items()},
+        effect=effect_of(state.tool, level.shared.options.tool_effects),
+        idempotency_key=derive_nonce(level.shared.seed, f"{key}/tool/once", ()),
     )
     answer = await level.shared.ask(request)
+    if isinstance(answer, NotYet):
+        raise outcome_unknown(level, request, answer)
     if not isinstance(answer, Observation):
         raise InternalError(f"{request.key}: an oracle answered a tool request with {type(answer).__name__}")
     step.output = answer.text

@@ -50,6 +50,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
     decision_tainted: bool = False
     untrusted_control_flow: bool = False
     hook_unconfirmed: bool = False
+    reply: str | None = None
     error: str | None = None
 
     def to_wire(self) -> dict[str, object]:
@@ -89,6 +90,7 @@ _DECISION = (
     "decision_tainted",
     "untrusted_control_flow",
     "hook_unconfirmed",
+    "reply",
 )
 
 

@@ -1,0 +1,85 @@
+"""The grammar that scenario files and cases are read by: known keys, maps in maps, texts in lists (W56, W58)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from mklang.engine.options import Reaction
+from mklang.lang.fields import Fields, Findings, below, describe, read_value
+from mklang.lang.values import thaw
+from mklang.lang.vocabulary import Key, Shape, closest
+from mklang.lang.yaml_tree import Node, Position
+from mklang.testing.vocabulary import KEYS, STATUSES, Part, home_of
+
+T = TypeVar("T")
+
+
+def _rule(name: str, shape: Shape, *, least: int = 0, words: tuple[str, ...] = ()) -> Key:
+    since = dict.fromkeys(words, "")
+    return Key(name=name, places=frozenset(), shape=shape, description="", least=least, words=since)
+
+
+_TEXTS = ("name", "case", "description", "error", "error_prefix", "at", "ask", "reply_to")
+_REACTIONS = tuple(reaction.value for reaction in Reaction)
+RULES: Mapping[str, Key] = {name: _rule(name, Shape.TEXT) for name in _TEXTS} | {
+    "status": _rule("status", Shape.CHOICE, words=STATUSES),
+    "on_truncate": _rule("on_truncate", Shape.CHOICE, words=_REACTIONS),
+    "on_untrusted_flow": _rule("on_untrusted_flow", Shape.CHOICE, words=_REACTIONS),
+    "cost_budget": _rule("cost_budget", Shape.INTEGER),
+    "prompt_value_chars": _rule("prompt_value_chars", Shape.INTEGER),
+    "max_workers": _rule("max_workers", Shape.INTEGER, least=1),
+    "max_steps": _rule("max_steps", Shape.INTEGER, least=1),
+}
+"""What the keys with one simple value take."""
+
+
+def report_unknown(fields: Fields, part: Part) -> set[str]:
+    """Report every key that the part does not know (W56); the keys that were probably meant are returned."""
+    known, meant = KEYS[part], set()
+    for name in fields.entries.keys() - known.keys():
+        home = home_of(name)
+        guess = None if home else closest(name, known)
+        if guess and guess not in fields:
+            meant.add(guess)
+        if home:
+            hint = f"it belongs to {home.value}"
+        elif guess:
+            hint = f"did you mean '{guess}'?"
+        else:
+            hint = "known here: " + ", ".join(known)
+        fields.key_problem("unknown-key", name, f"'{name}' is not a key of {part.value}", hint)
+    return meant
+
+
+def inside(fields: Fields, name: str, part: Part) -> Fields | None:
+    """The map under a key, its own keys checked."""
+    entries = fields.mapping(name)
+    if entries is None:
+        return None
+    inner = Fields(
+        entries, fields.findings, RULES, where=below(fields.where, name), at=Position(fields.entries[name][1])
+    )
+    report_unknown(inner, part)
+    return inner
+
+
+def each(fields: Fields, name: str, read: Callable[[Fields, str], T]) -> list[tuple[str, T]]:
+    """The entries of the map under a key, each read by ``read``."""
+    entries = fields.mapping(name)
+    if entries is None:
+        return []
+    inner = Fields(entries, fields.findings, RULES, where=below(fields.where, name), at=fields.position(name))
+    return [(key, read(inner, key)) for key in entries]
+
+
+def one_text(node: Node, findings: Findings, where: str, *, any_value: bool = False) -> str | None:
+    """The text at a node. With ``any_value`` another value stands for its JSON text, as with a real tool (L55)."""
+    value = read_value(node, findings, where)
+    if isinstance(value, str):
+        return value
+    if any_value and value is not None:
+        return json.dumps(thaw(value), ensure_ascii=False)
+    findings.add("wrong-type", f"a text is needed here, not {describe(node)}", Position(node), where, hint="quote it")
+    return None

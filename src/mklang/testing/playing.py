@@ -1,0 +1,79 @@
+"""Playing scenarios: one run each on a scripted oracle, judged by what was expected (L90-L93)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from mklang.engine.outcome import Outcome
+from mklang.engine.run import arun
+from mklang.errors import MklangError
+from mklang.lang.models import Machine
+from mklang.oracles.scripted import Closing, HookAnswerer, Manner, ScriptedOracle
+from mklang.testing.matching import Mismatch, NeverAsked, NotPlayed, Unanswered, differences, how_it_ended
+from mklang.testing.scenario import Entry, Scenario, Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One scenario's outcome. Without mismatches it passed; ``outcome`` is None when there was no run."""
+
+    name: str
+    mismatches: tuple[Mismatch, ...]
+    outcome: Outcome | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was as expected."""
+        return not self.mismatches
+
+
+def play_all(
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer | None = None
+) -> tuple[Played, ...]:
+    """Play the scenarios of a file strictly, one after the other; a bad one does not stop the rest (L93)."""
+    return tuple(asyncio.run(_play_each(entries, machine, library, hooks)))
+
+
+async def _play_each(
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], hooks: HookAnswerer | None
+) -> list[Played]:
+    return [await play_entry(entry, machine, library, hooks=hooks) for entry in entries]
+
+
+async def play_entry(
+    entry: Entry, machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer | None = None
+) -> Played:
+    """Play one entry of a scenario file; one that is not written properly fails with its problems."""
+    if isinstance(entry, Unreadable):
+        return Played(entry.name, tuple(NotPlayed(found.render()) for found in entry.diagnostics))
+    return await play(entry, machine, library, hooks=hooks)
+
+
+async def play(
+    scenario: Scenario,
+    machine: Machine,
+    library: Mapping[str, Machine],
+    *,
+    manner: Manner = Manner.STRICT,
+    hooks: HookAnswerer | None = None,
+) -> Played:
+    """Play one scenario."""
+    oracle = ScriptedOracle(scenario.script, manner=manner, hooks=hooks)
+    try:
+        outcome = await arun(machine, scenario.inputs, oracle=oracle, library=library, options=scenario.options)
+    except MklangError as error:
+        return Played(scenario.name, (NotPlayed(f"{type(error).__name__}: {error}"),))
+    found: list[Mismatch] = _held_against(oracle.closing()) if manner is Manner.STRICT else []
+    found += differences(scenario.expect, outcome)
+    if found:
+        found.append(how_it_ended(outcome))
+    return Played(scenario.name, tuple(found), outcome)
+
+
+def _held_against(closing: Closing) -> list[Mismatch]:
+    """What a strict test does not let pass, whatever the run made of it: in a fan-out a failure may stay unseen."""
+    found: list[Mismatch] = [Unanswered(text) for text in closing.failures]
+    unused = (("text", closing.unused_texts), ("judge verdict", closing.unused_verdicts))
+    return found + [NeverAsked(what, count) for what, count in unused if count]

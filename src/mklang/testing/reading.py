@@ -1,0 +1,185 @@
+"""From a scenario file to typed scenarios, or to every problem in it, each at its place (L90-L94, W56, W58).
+
+Nothing here raises, and one bad scenario leaves the others readable. What the keys are stands in ``vocabulary``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mklang.diagnostics import Diagnostic, has_errors
+from mklang.engine.options import DEFAULT_OPTIONS, Effect, Reaction, RunOptions
+from mklang.lang.fields import Fields, Findings, below, describe, plain_value, read_map, read_value
+from mklang.lang.files import read_source
+from mklang.lang.values import Json, thaw
+from mklang.lang.yaml_tree import Node, Position, compose
+from mklang.oracles.scripted import Manner
+from mklang.source import Source
+from mklang.testing.parts import RULES, each, inside, one_text, report_unknown
+from mklang.testing.scenario import UNSET, Expectation, Scenario, ScenarioFile, Unreadable, Unset
+from mklang.testing.script_reading import read_script
+from mklang.testing.vocabulary import Part
+
+
+def load_scenarios(path: str) -> ScenarioFile:
+    """Read the scenarios in a file; one that cannot be opened is a diagnostic like any other."""
+    source, problems = read_source(path)
+    return ScenarioFile((), problems) if source is None else read_scenarios(source)
+
+
+def read_scenarios(source: Source) -> ScenarioFile:
+    """Read a scenario file (L90). An error outside the scenarios makes the whole file unusable (L93)."""
+    root, problems = compose(source)
+    if problems:
+        return ScenarioFile((), problems)
+    findings = Findings(source.name)
+    if root is None:
+        empty = Diagnostic(code="no-scenarios", message="the file is empty", path=source.name)
+        return ScenarioFile((), (empty,))
+    nodes = _scenario_nodes(root, findings)
+    if has_errors(findings.everything()):
+        return ScenarioFile((), findings.everything())
+    read = [_read_scenario(node, index, source.name) for index, node in enumerate(nodes)]
+    diagnostics = (*findings.everything(), *(found for _, about in read for found in about))
+    return ScenarioFile(tuple(entry for entry, _ in read), diagnostics)
+
+
+def _scenario_nodes(root: Node, findings: Findings) -> list[Node]:
+    entries = read_map(root, findings, "", "a scenario file is a map with the list 'scenarios'")
+    if entries is None:
+        return []
+    fields = Fields(entries, findings, RULES, where="", at=Position(root))
+    meant = report_unknown(fields, Part.FILE)
+    if "scenarios" not in fields:
+        if "scenarios" not in meant:
+            fields.missing("scenarios", Part.FILE.value)
+        return []
+    nodes = fields.items("scenarios")
+    if nodes is not None and not nodes:
+        fields.problem("no-scenarios", "scenarios", "the list is empty, so nothing would be tested")
+    return nodes or []
+
+
+def _read_scenario(node: Node, index: int, path: str) -> tuple[Scenario | Unreadable, tuple[Diagnostic, ...]]:
+    findings, where = Findings(path), f"scenarios[{index}]"
+    entries = read_map(node, findings, where, "a scenario is a map")
+    label = f"scenario[{index}]"
+    scenario = None
+    if entries is not None:
+        fields = Fields(entries, findings, RULES, where=where, at=Position(node))
+        meant = report_unknown(fields, Part.SCENARIO)
+        label = fields.text("name") or label
+        scenario = read_body(fields, label, meant, manner=Manner.STRICT)
+    diagnostics = findings.everything()
+    if scenario is None or has_errors(diagnostics):
+        return Unreadable(label, diagnostics), diagnostics
+    return scenario, diagnostics
+
+
+def read_body(fields: Fields, name: str, meant: set[str], *, manner: Manner) -> Scenario:
+    """Read the keys that scenarios and cases share. What is wrong is noted in the fields' findings."""
+    script, options = read_script(fields), _options(fields)
+    inputs = {key: thaw(value) for part in ("context", "input") for key, value in (fields.values(part) or {}).items()}
+    expect = _expectation(fields, meant, manner)
+    return Scenario(name=name, script=script, inputs=inputs, options=options, expect=expect, span=fields.at.span)
+
+
+# The run's options
+
+
+def _options(fields: Fields) -> RunOptions:
+    """The published option names, as our options."""
+    run = inside(fields, "run", Part.RUN)
+    if run is None:
+        return DEFAULT_OPTIONS
+    chars = run.integer("prompt_value_chars")
+    return RunOptions(
+        max_tokens=run.integer("cost_budget"),
+        max_steps=run.integer("max_steps"),
+        concurrency=run.integer("max_workers"),
+        value_chars=DEFAULT_OPTIONS.value_chars if chars is None else chars,
+        delimit=run.boolean("delimit") is not False,
+        repair_feedback=run.boolean("repair_feedback") is not False,
+        on_truncate=Reaction(run.choice("on_truncate") or DEFAULT_OPTIONS.on_truncate),
+        on_untrusted_flow=Reaction(run.choice("on_untrusted_flow") or DEFAULT_OPTIONS.on_untrusted_flow),
+        tool_effects={name: effect for name, effect in each(run, "tool_effects", _effect) if effect is not None},
+        trusted=frozenset(_trusted(run)),
+        flow_tainted=run.boolean("flow_tainted") is True,
+        suspend_on_limit=run.boolean("suspendable") is True,
+        humans=run.boolean("escalate_suspend") is True,
+    )
+
+
+def _effect(effects: Fields, name: str) -> Effect | None:
+    value = plain_value(effects.entries[name][1])
+    if value in {effect.value for effect in Effect}:
+        return Effect(value)
+    effects.problem(
+        "bad-value", name, f"a tool's effect is 'read' or 'effect', not {describe(effects.entries[name][1])}"
+    )
+    return None
+
+
+def _trusted(run: Fields) -> list[str]:
+    where = below(run.where, "trusted_keys")
+    items = (run.items("trusted_keys") if "trusted_keys" in run else None) or []
+    read = (one_text(item, run.findings, below(where, index)) for index, item in enumerate(items))
+    return [text for text in read if text is not None]
+
+
+# The expectation
+
+
+def _expectation(fields: Fields, meant: set[str], manner: Manner) -> Expectation:
+    if "expect" not in fields:
+        if "expect" not in meant:
+            fields.missing("expect", "a scenario", "say how the run must end, at least its 'status'")
+        return Expectation()
+    expect = inside(fields, "expect", Part.EXPECT)
+    if expect is None:
+        return Expectation()
+    status, prefix = expect.choice("status"), expect.text("error_prefix")
+    expected = Expectation(
+        status=UNSET if status is None else status,
+        error=_text_or_null(expect, "error"),
+        error_prefix=UNSET if prefix is None else prefix,
+        result=_result(expect),
+        at=_text_or_null(expect, "at"),
+        ask=_text_or_null(expect, "ask"),
+        reply_to=_text_or_null(expect, "reply_to"),
+        context={key: thaw(value) for key, value in (expect.values("context") or {}).items()},
+        trace=_trace(expect),
+    )
+    if manner is Manner.STRICT and expected.holds_always and not has_errors(fields.findings.everything()):
+        message = "nothing is expected, so the scenario could not fail"
+        fields.problem("empty-expectation", "expect", message, hint="add at least 'status: done'")
+    return expected
+
+
+def _text_or_null(fields: Fields, name: str) -> str | Unset | None:
+    if name not in fields:
+        return UNSET
+    if plain_value(fields.entries[name][1]) is None:
+        return None
+    return fields.text(name)
+
+
+def _result(expect: Fields) -> Json | Unset:
+    if "result" not in expect:
+        return UNSET
+    return thaw(read_value(expect.entries["result"][1], expect.findings, below(expect.where, "result")))
+
+
+def _trace(expect: Fields) -> tuple[Mapping[str, Json], ...] | Unset:
+    nodes = expect.items("trace") if "trace" in expect else None
+    if nodes is None:
+        return UNSET
+    return tuple(_step(node, expect.findings, f"{expect.where}.trace[{index}]") for index, node in enumerate(nodes))
+
+
+def _step(node: Node, findings: Findings, where: str) -> Mapping[str, Json]:
+    entries = read_map(node, findings, where, "an expected step is a map of trace keys")
+    if entries is None:
+        return {}
+    report_unknown(Fields(entries, findings, RULES, where=where, at=Position(node)), Part.STEP)
+    return {name: thaw(read_value(value, findings, below(where, name))) for name, (_, value) in entries.items()}

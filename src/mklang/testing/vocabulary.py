@@ -1,0 +1,89 @@
+"""Every key of scenario files and conformance cases, and what it is for (L90, L92, L94). The only list there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from mklang.engine.trace import TraceStep
+
+
+class Part(Enum):
+    """A kind of map in a scenario file or a case; the value names it in messages."""
+
+    FILE = "a scenario file"
+    CASE = "a conformance case"
+    SCENARIO = "a scenario"
+    LLM = "'llm'"
+    RUN = "'run'"
+    EXPECT = "'expect'"
+    STEP = "an expected trace step"
+
+
+_SCENARIO = {
+    "llm": "What the model and the judge answer.",
+    "tools": "Tool name to results: a list in order, the last repeating, or a map from a part of the input's JSON.",
+    "hooks": "Hook name to a list of booleans in order, the last repeating.",
+    "input": "Inputs from outside; they win over 'context'.",
+    "context": "Inputs from outside.",
+    "run": "Options of the run.",
+    "expect": "How the run must end.",
+}
+
+KEYS: Mapping[Part, Mapping[str, str]] = {
+    Part.FILE: {"scenarios": "The list of scenarios."},
+    Part.SCENARIO: {"name": "A label."} | _SCENARIO,
+    Part.CASE: {
+        "case": "The case's name, equal to the file's.",
+        "description": "What the case pins.",
+        "machine": "The machine's document.",
+        "registry": "Name to document: the machines that call states may name.",
+    }
+    | _SCENARIO,
+    Part.LLM: {
+        "produce": "A list of texts in order, or a map from a part of the user message to a text, first match first.",
+        "judge": "A list of verdicts, each a position in the batch asked about, from 0, or 'none'; or 'unparseable'.",
+        "tokens": "Tokens in and out that every text costs.",
+    },
+    Part.RUN: {
+        "cost_budget": "Tokens the run may use.",
+        "max_workers": "Requests in flight at a time.",
+        "max_steps": "Steps the run may take, in place of the machine's budget.",
+        "on_truncate": "What happens when a text is cut off: 'report' or 'halt'.",
+        "on_untrusted_flow": "What happens when a decision over outside data leads to an effect: 'report' or 'halt'.",
+        "tool_effects": "Tool name to 'read' or 'effect'.",
+        "trusted_keys": "Context paths that the host vouches for.",
+        "flow_tainted": "Whether the decision that led to this run was made over outside data.",
+        "prompt_value_chars": "Characters of one interpolated value, 0 for no limit.",
+        "delimit": "Whether outside data is fenced in prompts.",
+        "repair_feedback": "Whether a repairing state is told what was wrong.",
+        "suspendable": "Whether a limit suspends the run instead of halting it.",
+        "escalate_suspend": "Whether an escalate gate suspends the run to ask a person.",
+    },
+    Part.EXPECT: {
+        "status": "'done', 'halt' or 'suspended'.",
+        "error": "The whole error, or null.",
+        "error_prefix": "How the error begins.",
+        "result": "The run's result.",
+        "at": "The state the run stopped at, or null.",
+        "ask": "What a person is asked, or null.",
+        "reply_to": "Where the reply is expected, or null.",
+        "context": "Top-level context key to its value at the end; null for a key that is absent.",
+        "trace": "One map for each step, each with the keys that matter.",
+    },
+    Part.STEP: dict.fromkeys(
+        (
+            *("cost" if name == "usage" else name for name in TraceStep.__struct_fields__),
+            *("judge_mapping", "noul_probs", "jev_threshold", "fence_applied"),  # a probability judge's (L70)
+        ),
+        "A key of the run's trace.",
+    ),
+}
+
+STATUSES = ("done", "halt", "suspended")
+
+
+def home_of(name: str) -> Part | None:
+    """The part that a key belongs to, when it is exactly one."""
+    homes = [part for part in KEYS if name in KEYS[part] and part is not Part.STEP]
+    return homes[0] if len(homes) == 1 else None

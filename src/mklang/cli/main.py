@@ -86,6 +86,13 @@ def cli(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
+@cli.result_callback()
+@click.pass_context
+def _leave(ctx: click.Context, code: object) -> None:
+    """A command returns its exit code."""
+    ctx.exit(code if isinstance(code, int) else ExitCode.OK)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program and return its exit code. Nothing escapes: this is the top level of the surface."""
     with guarded_streams() as streams:
@@ -116,7 +123,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         complain(f"unexpected {type(error).__name__}: {error}")
         complain("this is a bug in mklang; set MKLANG_DEBUG=1 to see where it happened", label="hint")
         return ExitCode.UNUSABLE
-    return result if isinstance(result, int) else ExitCode.OK
+    return result if isinstance(result, int) else ExitCode.OK  # click's way of passing an exit on
 
 
 def _debug() -> None:

@@ -1,0 +1,119 @@
+"""What a run does while it runs, state by state, for a person at a terminal. The only module that draws with rich.
+
+One line is alive at the bottom, for the state that runs now; when the state is done it becomes a finished line above.
+All text that comes from documents or models reaches rich as ``Text``, never as markup (W12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from mklang.cli.output import one_line
+from mklang.engine.events import AnyEvent, BranchDone, RunFinished, RunStart, StateDone, StateStart
+
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_PLAIN_FRAMES = "|/-\\"
+_MARKS = {
+    "ok": ("✓", "+", "green"),
+    "repair": ("↻", "~", "yellow"),
+    "escalate": ("!", "!", "magenta"),
+    "fail": ("✗", "x", "red"),
+}
+_HALT = ("✗", "x", "red")
+_NAME_WIDTH = 14
+
+
+class Progress:
+    """An observer of a run that draws on stderr while it is entered. ``elapsed`` is the host's clock, in seconds."""
+
+    def __init__(self, *, color: bool, elapsed: Callable[[], float]) -> None:
+        self._elapsed = elapsed
+        self._console = Console(stderr=True, no_color=not color, markup=False, emoji=False, highlight=False)
+        self._unicode = self._console.encoding.startswith("utf")
+        self._live = Live(
+            console=self._console,
+            get_renderable=self._line,
+            refresh_per_second=10,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self._running: StateStart | None = None
+        self._inner: StateStart | None = None
+        self._since = 0.0
+        self._branches = 0
+        self._tokens = 0
+        self._pending = 0
+
+    def __enter__(self) -> Progress:
+        self._since = self._elapsed()
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._running = None
+        self._live.stop()
+
+    def __call__(self, event: AnyEvent) -> None:
+        """Take note of an event of the run."""
+        match event:
+            case StateStart(depth=0):
+                self._running, self._inner, self._branches = event, None, 0
+                self._since = self._elapsed()
+            case StateStart():
+                self._inner = event
+            case BranchDone(depth=0):
+                self._branches += 1
+                self._pending += event.usage.total
+            case StateDone(depth=0):
+                self._finish(event)
+            case RunStart() | RunFinished() | _:
+                pass
+
+    def _finish(self, done: StateDone) -> None:
+        """Turn the live line into a finished one."""
+        self._tokens += done.usage.total
+        self._running, self._pending = None, 0
+        symbol, plain, colour = _MARKS.get(done.policy, _HALT)
+        line = Text(f"{symbol if self._unicode else plain} ", style=colour, no_wrap=True, overflow="ellipsis")
+        line.append(one_line(done.state).ljust(_NAME_WIDTH), style="bold")
+        line.append(f" {self._seconds():6.1f} s {done.usage.total:6} tokens  ", style="dim")
+        line.append(self._told(done))
+        self._console.print(line)
+
+    def _told(self, done: StateDone) -> str:
+        """What was decided and where it leads."""
+        if done.error is not None:
+            return one_line(done.error)
+        branches = f"{done.branches} branches, " if done.branches is not None else ""
+        policy = f"{done.policy} " if done.policy != "ok" else ""
+        arrow = "→" if self._unicode else "->"
+        target = f"{arrow} {one_line(done.to)} " if done.to is not None else ""
+        return f"{branches}{policy}{target}({one_line(done.gate or '', 60)})"
+
+    def _line(self) -> Text:
+        """The live line."""
+        running = self._running
+        if running is None:
+            return Text("")
+        frames = _FRAMES if self._unicode else _PLAIN_FRAMES
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{frames[int(self._elapsed() * 10) % len(frames)]} ", style="cyan")
+        line.append(one_line(running.state).ljust(_NAME_WIDTH), style="bold")
+        line.append(f" {self._seconds():6.1f} s {self._tokens + self._pending:6} tokens so far  ", style="dim")
+        line.append(running.kind if running.kind == "tool" else f"{running.kind}, {running.tier}")
+        if self._branches:
+            line.append(f", {self._branches} branches done")
+        if self._inner is not None:
+            line.append(f" › {one_line(self._inner.machine)}: {one_line(self._inner.state)}")
+        return line
+
+    def _seconds(self) -> float:
+        return self._elapsed() - self._since

@@ -6,66 +6,32 @@ problem of a document is found in one pass (W39).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from mklang.diagnostics import Diagnostic, Severity, in_order
+from mklang.diagnostics import Severity
 from mklang.lang import scalars
+from mklang.lang.findings import Findings, below, shorten
+from mklang.lang.free_values import read_value, read_values
+from mklang.lang.nodes import check_tag, describe, plain_value, read_map
 from mklang.lang.values import Frozen
 from mklang.lang.vocabulary import MAX_INTEGER, Key, closest
-from mklang.lang.yaml_tree import MERGE, Entry, Node, Position, is_blank, merge_sources, merged
-from mklang.source import Span
+from mklang.lang.yaml_tree import Entry, Node, Position, is_blank
 
-_CORE = "tag:yaml.org,2002:"
-_SCALAR_TAGS = frozenset(_CORE + name for name in ("str", "int", "float", "bool", "null"))
-_SIMPLE = re.compile(r"[\w-]+")
-
-
-class Findings:
-    """The problems found so far in one document."""
-
-    __slots__ = ("_found", "_path")
-
-    def __init__(self, path: str) -> None:
-        """Collects for the document that people know as ``path``."""
-        self._path = path
-        self._found: dict[tuple[str, Span | None, str], Diagnostic] = {}
-
-    def add(
-        self,
-        code: str,
-        message: str,
-        at: Position,
-        where: str = "",
-        *,
-        hint: str = "",
-        severity: Severity = Severity.ERROR,
-    ) -> None:
-        """Note a problem at ``at``. A part that is used twice through an alias has its problems only once."""
-        span = at.span
-        self._found.setdefault(
-            (code, span, message),
-            Diagnostic(
-                code=code, message=message, path=self._path, span=span, where=where, severity=severity, hint=hint
-            ),
-        )
-
-    def everything(self) -> tuple[Diagnostic, ...]:
-        """All problems in reading order."""
-        return in_order(self._found.values())
-
-
-def below(where: str, name: str | int) -> str:
-    """The place of a part in the document's own terms: ``states.draft``, ``gates[1]``, ``states["two words"]``."""
-    if isinstance(name, int):
-        return f"{where}[{name}]"
-    if not _SIMPLE.fullmatch(name):
-        return f'{where}["{name}"]'
-    return f"{where}.{name}" if where else name
+__all__ = [
+    "Fields",
+    "Findings",
+    "below",
+    "check_tag",
+    "describe",
+    "plain_value",
+    "read_map",
+    "read_value",
+    "read_values",
+    "shorten",
+]
 
 
 class Fields:
@@ -123,7 +89,7 @@ class Fields:
         if not value.style and scalars.resolve(text) is not text:
             return self._odd_text(name, value)
         rule = self.keys[name].holds
-        if rule and not _compiled(rule.pattern).search(text):
+        if rule and not rule.pattern.search(text):
             self.problem("bad-value", name, f"'{name}' {rule.words}")
             return None
         return text
@@ -131,8 +97,8 @@ class Fields:
     def _odd_text(self, name: str, value: Node) -> str | None:
         if not check_tag(value, self.findings, below(self.where, name)):
             return None
-        if isinstance(value, ScalarNode) and value.tag == _CORE + "str":
-            return str(value.value)
+        if value.tag and isinstance(plain := plain_value(value), str):
+            return plain
         self.wrong_type(name, "text", _text_hint(value))
         return None
 
@@ -206,149 +172,6 @@ class Fields:
         return MappingProxyType(read_values(entries, self.findings, below(self.where, name)))
 
 
-def check_tag(node: Node, findings: Findings, where: str) -> bool:
-    """Whether a node has no tag, or one of YAML's own that fits it; anything else is an error."""
-    if not node.tag:
-        return True
-    if isinstance(node, ScalarNode):
-        if node.tag in _SCALAR_TAGS and _tag_fits(node):
-            return True
-    elif node.tag == _CORE + ("map" if isinstance(node, MappingNode) else "seq"):
-        return True
-    shown = node.tag.replace(_CORE, "!!")
-    hint = "write the value without a tag" if shown.startswith("!!") else "if it is meant as text, quote it"
-    findings.add("yaml-tag", f"the tag '{shown}' cannot be used here", Position(node), where, hint=hint)
-    return False
-
-
-def _tag_fits(node: ScalarNode) -> bool:
-    value = scalars.resolve(node.value)
-    match node.tag.removeprefix(_CORE):
-        case "str":
-            return True
-        case "int":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "float":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "bool":
-            return isinstance(value, bool)
-        case _:
-            return value is None
-
-
-def plain_value(node: Node) -> object:
-    """What a scalar means; a list or a map is returned as its node."""
-    if not isinstance(node, ScalarNode):
-        return node
-    if not node.tag:
-        return node.value if node.style else scalars.resolve(node.value)
-    if node.tag == _CORE + "str":
-        return node.value
-    value = scalars.resolve(node.value)
-    return float(value) if node.tag == _CORE + "float" and isinstance(value, int) else value
-
-
-def describe(node: Node) -> str:
-    """What stands there, for messages."""
-    if isinstance(node, MappingNode):
-        return "a map"
-    if isinstance(node, SequenceNode):
-        return "a list"
-    plain = not node.style and node.tag != _CORE + "str"
-    return scalars.describe(node.value, plain=plain)
-
-
-def read_map(node: Node, findings: Findings, where: str, expected: str) -> dict[str, Entry] | None:
-    """The entries of a map by key. Merge keys are expanded (L1), a repeated key is an error (W40)."""
-    if not check_tag(node, findings, where):
-        return None
-    if not isinstance(node, MappingNode):
-        hint = "delete the key, or write '{}' for an empty map" if is_blank(node) else ""
-        findings.add("wrong-type", f"{expected}, not {describe(node)}", Position(node), where, hint=hint)
-        return None
-    entries: dict[str, Entry] = {}
-    inherited: list[Node] = []
-    for key, value in node.value:
-        if key.__class__ is not ScalarNode:
-            _odd_key(key, findings, where)
-            continue
-        name = key.value
-        if name == MERGE and not key.style:
-            inherited.extend(_merge_bases(value, findings, where))
-        elif name in entries:
-            first = entries[name][0].start_mark.line + 1
-            message = f"the key '{name}' is written twice, first on line {first}"
-            findings.add("duplicate-key", message, Position(key), below(where, name), hint="delete one of them")
-        else:
-            entries[name] = (key, value)
-    for base in inherited:
-        entries = merged(base) | entries if isinstance(base, MappingNode) else entries
-    return entries
-
-
-def _odd_key(key: Node, findings: Findings, where: str) -> None:
-    hint = 'put the whole text in double quotes: "{{ name }}"' if isinstance(key, MappingNode) else "quote the text"
-    what = "a map" if isinstance(key, MappingNode) else "a list"
-    findings.add("bad-key", f"a key must be text, and here {what} stands as a key", Position(key), where, hint=hint)
-
-
-def _merge_bases(value: Node, findings: Findings, where: str) -> Iterable[Node]:
-    bases = tuple(merge_sources(value))
-    for base in bases:
-        if not isinstance(base, MappingNode):
-            message = f"'<<' merges maps, not {describe(base)}"
-            findings.add("bad-merge", message, Position(base), where, hint="name an anchored map: '<<: *name'")
-    return bases
-
-
-def read_values(entries: Mapping[str, Entry], findings: Findings, where: str) -> dict[str, Frozen]:
-    """Free values by key."""
-    return {name: read_value(value, findings, below(where, name)) for name, (_, value) in entries.items()}
-
-
-def read_value(node: Node, findings: Findings, where: str) -> Frozen:
-    """A free value: plain JSON, frozen. What other YAML readers would take for something else is pointed out."""
-    if isinstance(node, MappingNode):
-        entries = read_map(node, findings, where, "")
-        if node.flow_style:
-            _warn_braces(node, findings, where)
-        return MappingProxyType(read_values(entries or {}, findings, where))
-    if not check_tag(node, findings, where):
-        return None
-    if isinstance(node, SequenceNode):
-        return tuple(read_value(item, findings, below(where, index)) for index, item in enumerate(node.value))
-    value = plain_value(node)
-    if isinstance(value, scalars.BadNumber):
-        findings.add("not-json", f"this number {value.reason}", Position(node), where, hint="quote it")
-        return None
-    if isinstance(value, str) and not node.style and not node.tag:
-        _ambiguous(value, node, findings, where)
-    return value  # type: ignore[return-value]  # what a scalar resolves to, minus the number refused above
-
-
-def _ambiguous(text: str, node: Node, findings: Findings, where: str) -> None:
-    at = Position(node)
-    if scalars.is_not_json(text):
-        findings.add("not-json", f"'{text}' is not a JSON value", at, where, hint="quote it if it is meant as text")
-    elif scalars.is_old_boolean(text):
-        truth = "true" if text.lower() in {"yes", "on"} else "false"
-        message = f"'{text}' is text here and a boolean to many YAML readers"
-        findings.add("ambiguous-scalar", message, at, where, hint=f'write {truth}, or quote it: "{text}"')
-    elif scalars.is_old_number(text):
-        message = f"'{text}' is text here and a number to many YAML readers"
-        hint = f'quote it: "{text}", or write a plain decimal number'
-        findings.add("ambiguous-scalar", message, at, where, hint=hint, severity=Severity.WARNING)
-
-
-def _warn_braces(node: MappingNode, findings: Findings, where: str) -> None:
-    for key, value in node.value:
-        if isinstance(key, ScalarNode) and not key.style and is_blank(value):
-            message = f"'{{{key.value}}}' is a map whose key has no value"
-            hint = "quote it if it is meant as text; otherwise write a ':' and a space after the key"
-            findings.add("unquoted-braces", message, Position(node), where, hint=hint, severity=Severity.WARNING)
-            return
-
-
 def _text_hint(node: Node) -> str:
     if isinstance(node, MappingNode) and node.flow_style:
         return 'put the whole text in double quotes: "{{ name }}"'
@@ -358,7 +181,7 @@ def _text_hint(node: Node) -> str:
         return "if it is meant as text, quote it or write it as a block after '|'"
     if node.value in scalars.NULL_WORDS:
         return 'write "" for an empty text' if is_blank(node) else f'quote it: "{node.value}"'
-    return f'quote it: "{node.value[:40]}"'
+    return f'quote it: "{shorten(node.value)}"'
 
 
 def _integer_hint(node: Node) -> str:
@@ -377,8 +200,3 @@ def _boolean_hint(node: Node) -> str:
     if scalars.is_old_boolean(node.value):
         return f"write {'true' if node.value.lower() in {'yes', 'on'} else 'false'}"
     return ""
-
-
-@lru_cache(maxsize=64)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)

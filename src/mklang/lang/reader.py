@@ -13,13 +13,16 @@ from types import MappingProxyType
 
 from mklang.diagnostics import Diagnostic, has_errors
 from mklang.errors import DocumentError
-from mklang.lang.fields import Fields, Findings, below, describe, read_map
+from mklang.lang.fields import Fields
 from mklang.lang.files import read_source
+from mklang.lang.findings import Findings, below
 from mklang.lang.json_text import to_json_text
 from mklang.lang.models import END, Declaration, Machine, State, Tier
-from mklang.lang.reading_states import read_state, report_unknown
+from mklang.lang.nodes import describe, read_map
+from mklang.lang.reading_states import read_state
+from mklang.lang.unknown_keys import report_unknown
 from mklang.lang.vocabulary import KEYS_AT, Place
-from mklang.lang.yaml_tree import Entry, Node, Position, compose
+from mklang.lang.yaml_tree import Entry, Node, Position, compose, garbage_collection_paused
 from mklang.source import Source
 
 _KEYS = KEYS_AT[Place.DOCUMENT]
@@ -41,13 +44,14 @@ def read_file(path: str | os.PathLike[str], *, lenient: bool = False) -> Reading
 
 def read_machine(source: Source, *, lenient: bool = False) -> Reading:
     """Read a whole document. ``lenient`` is for conformance cases only (L5): unknown keys are ignored."""
-    root, problems = compose(source)
-    if problems:
-        return Reading(None, problems)
-    if root is None:
-        found = Diagnostic(code="not-a-machine", message="the document is empty", path=source.name)
-        return Reading(None, (found,))
-    return read_machine_node(root, source, lenient=lenient)
+    with garbage_collection_paused():
+        root, problems = compose(source)
+        if problems:
+            return Reading(None, problems)
+        if root is None:
+            found = Diagnostic(code="not-a-machine", message="the document is empty", path=source.name)
+            return Reading(None, (found,))
+        return read_machine_node(root, source, lenient=lenient)
 
 
 def read_machine_node(node: Node, source: Source, *, lenient: bool = False) -> Reading:

@@ -1,4 +1,4 @@
-"""Reading a state and its gates: which kind, which policy, and everything about it that does not fit (L5, L6)."""
+"""Reading a state: which kind it is, and everything about it that does not fit (L5)."""
 
 from __future__ import annotations
 
@@ -7,63 +7,33 @@ from enum import Enum
 from typing import TypeVar
 
 from mklang.diagnostics import Severity
-from mklang.lang.fields import Fields, Findings, below, read_map, read_value
+from mklang.lang.fields import Fields
+from mklang.lang.findings import Findings, below
+from mklang.lang.free_values import read_value
 from mklang.lang.models import (
     Argument,
     Call,
-    Condition,
-    Escalate,
-    Fail,
     FanOut,
     Gate,
     Generative,
-    HookCondition,
-    Ok,
-    Otherwise,
     Over,
     Parse,
-    Policy,
-    Prose,
-    Repair,
     Sample,
     State,
     Tier,
     Tool,
 )
+from mklang.lang.nodes import read_map
+from mklang.lang.reading_gates import read_gate
 from mklang.lang.template import parse_template
-from mklang.lang.vocabulary import GATES, KEYS, KEYS_AT, POLICIES, STATES, Place, closest, homes
-from mklang.lang.yaml_tree import Entry, Node, Position
+from mklang.lang.unknown_keys import report_unknown
+from mklang.lang.vocabulary import KEYS, KEYS_AT, STATES, Place, homes
+from mklang.lang.yaml_tree import Entry, Position
 
 _E = TypeVar("_E", bound=Enum)
 
 _STATE_KEYS = {key.name: key for key in KEYS if key.places & STATES}
-_GATE_KEYS = {key.name: key for key in KEYS if key.places & GATES}
-_FAMILY = {Place.DOCUMENT: KEYS_AT[Place.DOCUMENT], Place.DECLARATION: KEYS_AT[Place.DECLARATION]}
-_FAMILY |= dict.fromkeys(STATES, _STATE_KEYS) | dict.fromkeys(GATES, _GATE_KEYS)
-_REQUIRED = {place: tuple(key.name for key in KEYS_AT[place].values() if key.required) for place in Place}
-
-
-def report_unknown(fields: Fields, place: Place) -> set[str]:
-    """Report every key that is not known here; the keys that were probably meant are returned."""
-    family = _FAMILY[place]
-    strangers = fields.entries.keys() - family.keys()
-    meant: set[str] = set()
-    for name in strangers:
-        what = "a state" if place in STATES else "a gate" if place in GATES else place.value
-        guess = None if homes(name) else closest(name, KEYS_AT[place]) or closest(name, family)
-        if guess and guess not in fields.entries:
-            meant.add(guess)
-        fields.key_problem("unknown-key", name, f"'{name}' is not a key of {what}", _stranger_hint(name, guess, place))
-    return meant
-
-
-def _stranger_hint(name: str, guess: str | None, place: Place) -> str:
-    if guess:
-        return f"did you mean '{guess}'?"
-    home = homes(name)
-    if home:
-        return f"it belongs to {home}"
-    return "known here: " + ", ".join(KEYS_AT[place])
+_REQUIRED = {place: frozenset(name for name, key in KEYS_AT[place].items() if key.required) for place in STATES}
 
 
 def read_state(name: str, entry: Entry, findings: Findings, *, lenient: bool) -> State | None:
@@ -75,8 +45,6 @@ def read_state(name: str, entry: Entry, findings: Findings, *, lenient: bool) ->
     at = Position(entry[1], entry[0])
     fields = Fields(entries, findings, _STATE_KEYS, where=where, at=Position(entry[0]))
     place = _kind(fields, lenient=lenient)
-    if place is None:
-        return None
     if place is Place.TOOL:
         return _tool(name, fields, at, lenient=lenient)
     if place is Place.CALL:
@@ -84,44 +52,36 @@ def read_state(name: str, entry: Entry, findings: Findings, *, lenient: bool) ->
     return _generative(name, fields, at, lenient=lenient)
 
 
-def _kind(fields: Fields, *, lenient: bool) -> Place | None:
-    """Decide the kind by its marker key (L5) and report the keys of other kinds and those that are missing."""
-    entries = fields.entries
-    if lenient:
-        place = Place.TOOL if "tool" in entries else Place.CALL if "call" in entries else Place.GENERATIVE
-        _require(fields, place, set())
+def _kind(fields: Fields, *, lenient: bool) -> Place:
+    """Decide the kind by its marker key (L5) and report keys that are unknown, of another kind, or missing."""
+    place = _marked(fields.entries)
+    if _REQUIRED[place] <= fields.entries.keys() <= KEYS_AT[place].keys():
         return place
-    guess = Place.TOOL if "tool" in entries else Place.CALL if "call" in entries else Place.GENERATIVE
-    meant = set() if entries.keys() <= _STATE_KEYS.keys() else report_unknown(fields, guess)
-    if "tool" in entries and "call" in entries:
-        fields.key_problem("conflicting-keys", "call", "a state calls a tool or a machine, not both")
-        return None
-    present = entries.keys() | meant
-    place = Place.TOOL if "tool" in present else Place.CALL if "call" in present else Place.GENERATIVE
-    if place is Place.GENERATIVE and not present & {"structure", "prompt"}:
-        fields.findings.add(
-            "missing-key",
-            "the state does nothing",
-            fields.at,
-            fields.where,
-            hint="give it 'structure' and 'prompt', or 'call', or 'tool'",
-        )
-        return None
-    _report_misplaced(fields, place)
-    _require(fields, place, meant)
+    meant: set[str] = set()
+    if not lenient:
+        meant = report_unknown(fields, place)
+        place = _marked(fields.entries.keys() | meant)
+        _report_misplaced(fields, place)
+        if place is Place.GENERATIVE and not {"structure", "prompt"} & (fields.entries.keys() | meant):
+            hint = "give it 'structure' and 'prompt', or 'call', or 'tool'"
+            fields.findings.add("missing-key", "the state does nothing", fields.at, fields.where, hint=hint)
+            meant |= {"structure", "prompt"}
+    for name in KEYS_AT[place]:
+        if name in _REQUIRED[place] and name not in fields.entries and name not in meant:
+            fields.missing(name, place.value)
     return place
+
+
+def _marked(names: Container[str]) -> Place:
+    return Place.TOOL if "tool" in names else Place.CALL if "call" in names else Place.GENERATIVE
 
 
 def _report_misplaced(fields: Fields, place: Place) -> None:
     for name in fields.entries.keys() - KEYS_AT[place].keys():
-        if name in _STATE_KEYS:
+        if name == "call":
+            fields.key_problem("conflicting-keys", name, "a state calls a tool or a machine, not both")
+        elif name in _STATE_KEYS:
             fields.key_problem("wrong-kind", name, f"{place.value} takes no '{name}'", f"it belongs to {homes(name)}")
-
-
-def _require(fields: Fields, place: Place, meant: set[str]) -> None:
-    for name in _REQUIRED[place]:
-        if name not in fields.entries and name not in meant:
-            fields.missing(name, place.value)
 
 
 def _generative(name: str, fields: Fields, at: Position, *, lenient: bool) -> Generative | None:
@@ -231,88 +191,8 @@ def _gates(fields: Fields, *, lenient: bool) -> tuple[Gate, ...] | None:
         fields.problem("bad-value", "gates", "a state needs at least one gate", hint="add one with 'when: otherwise'")
         return None
     where = below(fields.where, "gates")
-    gates = [_gate(node, i, fields.findings, where=f"{where}[{i}]", lenient=lenient) for i, node in enumerate(nodes)]
+    gates = [
+        read_gate(node, i, fields.findings, where=f"{where}[{i}]", lenient=lenient) for i, node in enumerate(nodes)
+    ]
     whole = [gate for gate in gates if gate is not None]
     return tuple(whole) if len(whole) == len(gates) else None
-
-
-def _gate(node: Node, index: int, findings: Findings, *, where: str, lenient: bool) -> Gate | None:
-    entries = read_map(node, findings, where, "a gate is a map")
-    if entries is None:
-        return None
-    at = Position(node)
-    fields = Fields(entries, findings, _GATE_KEYS, where=where, at=at)
-    unknown = not lenient and not entries.keys() <= _GATE_KEYS.keys()
-    meant = report_unknown(fields, _policy_place(entries)) if unknown else set()
-    condition = _condition(fields, meant)
-    policy = _policy(fields, meant, lenient=lenient)
-    if condition is None or policy is None:
-        return None
-    return Gate(*condition, policy, index, at)
-
-
-def _policy_place(names: Container[str]) -> Place:
-    """The policy whose keys a gate's reader is told about; without a marker, the one that takes most keys."""
-    return next((place for name, place in POLICIES.items() if name in names), Place.ESCALATE)
-
-
-def _condition(fields: Fields, meant: set[str]) -> tuple[str, Condition] | None:
-    when, hook = fields.text("when"), fields.text("hook")
-    if "when" not in fields and "when" not in meant:
-        fields.missing("when", "a gate", "write the condition, or 'otherwise'")
-    if when is None:
-        return None
-    if when.strip().lower() == "otherwise":
-        return when, Otherwise()
-    return when, Prose(when) if hook is None else HookCondition(hook)
-
-
-def _policy(fields: Fields, meant: set[str], *, lenient: bool) -> Policy | None:
-    marks = [name for name in fields.entries if name in POLICIES]
-    if not marks:
-        if not meant & POLICIES.keys():
-            fields.findings.add(
-                "missing-key",
-                "the gate has no policy",
-                fields.at,
-                fields.where,
-                hint="add one of 'then: ok', 'repair: 1', 'escalate: true', 'fail: true'",
-            )
-        return None
-    for name in marks[1:]:
-        fields.key_problem("conflicting-keys", name, f"a gate has one policy, and this one already has '{marks[0]}'")
-    place = POLICIES[marks[0]]
-    if len(marks) == 1:
-        _report_foreign(fields, place, meant, lenient=lenient)
-    to = fields.text("to")
-    return _build_policy(fields, place, to)
-
-
-def _report_foreign(fields: Fields, place: Place, meant: set[str], *, lenient: bool) -> None:
-    allowed = KEYS_AT[place]
-    if "to" in fields and "to" not in allowed:
-        fields.key_problem("conflicting-keys", "to", "a fail gate stops the run and has no 'to'", "delete one of them")
-    elif "to" not in fields and "to" in allowed and "to" not in meant:
-        fields.missing("to", place.value, "name a state, or END")
-    for name in ("ask", "reply_to"):
-        if name in fields and name not in allowed and not lenient:
-            fields.key_problem("wrong-kind", name, f"{place.value} takes no '{name}'", f"it belongs to {homes(name)}")
-
-
-def _build_policy(fields: Fields, place: Place, to: str | None) -> Policy | None:
-    if place is Place.FAIL:
-        return Fail() if _true(fields, "fail") else None
-    if place is Place.OK:
-        return Ok(to) if fields.choice("then") and to is not None else None
-    if place is Place.REPAIR:
-        limit = fields.integer("repair")
-        return None if limit is None or to is None else Repair(to, limit)
-    ask, reply_to = fields.text("ask"), fields.text("reply_to")
-    return Escalate(to, ask, reply_to) if _true(fields, "escalate") and to is not None else None
-
-
-def _true(fields: Fields, name: str) -> bool:
-    value = fields.boolean(name)
-    if value is False:
-        fields.problem("bad-value", name, f"'{name}' can only be true", hint="delete the line, or write true")
-    return value is True

@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from mklang.lang.values import type_name
-
 MAX_DIGITS = 300
 """A longer number is refused: no reader of the result could be trusted to keep it."""
 
@@ -85,14 +83,3 @@ def integer_hint(text: str) -> str:
     if _EXPONENT.fullmatch(text):
         return "write all the digits"
     return ""
-
-
-def describe(text: str, *, plain: bool) -> str:
-    """What a scalar is, for messages: ``null``, ``the boolean true``, ``the number 0.4``, ``the text 'x'``."""
-    value = resolve(text) if plain else text
-    if value is None:
-        return "null" if text else "nothing"
-    if isinstance(value, BadNumber):
-        return "a number"
-    shown = text if len(text) <= 40 else text[:39] + "…"
-    return f"the text {shown!r}" if isinstance(value, str) else f"the {type_name(value)} {shown}"

@@ -5,8 +5,9 @@ The reader's checks, near misses, the JSON Schema and the editor's help are deri
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 from types import MappingProxyType
@@ -14,6 +15,9 @@ from types import MappingProxyType
 from mklang.lang.models import Parse, Tier
 
 MAX_INTEGER = 1_000_000_000
+
+
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
 
 class Place(Enum):
@@ -45,24 +49,19 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
-    """One of the words a key takes, and the version that brought it."""
-
-    text: str
-    since: str = "0.2"
-
-
-@dataclass(frozen=True, slots=True)
 class TextRule:
-    """What a text must be: a regular expression to be found in it, and the same in words after the key's name."""
+    """What a text must be: a regular expression to be found in it, and the same as words to follow the key's name."""
 
-    pattern: str
+    pattern: re.Pattern[str]
     words: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """One key of the language. ``least`` is the smallest whole number it takes, ``choices`` the words it takes."""
+    """One key of the language.
+
+    ``least`` is the smallest whole number it takes; ``words`` are the words it takes, each with its version.
+    """
 
     name: str
     places: frozenset[Place]
@@ -72,13 +71,8 @@ class Key:
     default: str | int | bool | None = None
     since: str = "0.2"
     least: int = 0
-    choices: tuple[Word, ...] = ()
+    words: Mapping[str, str] = field(default_factory=lambda: _NO_WORDS)
     holds: TextRule | None = None
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words the key takes, without their versions."""
-        return tuple(word.text for word in self.choices)
 
 
 _DOCUMENT = frozenset({Place.DOCUMENT})
@@ -89,8 +83,8 @@ STATES = _GENERATIVE | _CALL | _TOOL
 GATES = frozenset({Place.OK, Place.REPAIR, Place.ESCALATE, Place.FAIL})
 _DECLARATION = frozenset({Place.DECLARATION})
 
-_TIERS = tuple(Word(tier.value) for tier in Tier)
-_SOMETHING = TextRule(r"\S", "must not be empty")
+_TIERS = MappingProxyType({tier.value: "0.2" for tier in Tier})
+_SOMETHING = TextRule(re.compile(r"\S"), "must not be empty")
 
 KEYS: tuple[Key, ...] = (
     Key(
@@ -127,7 +121,7 @@ KEYS: tuple[Key, ...] = (
         name="default_tier",
         places=_DOCUMENT,
         shape=Shape.CHOICE,
-        choices=_TIERS,
+        words=_TIERS,
         default=Tier.BALANCED.value,
         description="The tier of every state that names none.",
     ),
@@ -209,7 +203,7 @@ KEYS: tuple[Key, ...] = (
         name="tier",
         places=_GENERATIVE | _CALL,
         shape=Shape.CHOICE,
-        choices=_TIERS,
+        words=_TIERS,
         description="How capable a model the state asks for.",
     ),
     Key(
@@ -223,7 +217,7 @@ KEYS: tuple[Key, ...] = (
         name="parse",
         places=_GENERATIVE,
         shape=Shape.CHOICE,
-        choices=(Word(Parse.LIST.value, since="0.3"), Word(Parse.JSON.value, since="0.4")),
+        words=MappingProxyType({Parse.LIST.value: "0.3", Parse.JSON.value: "0.4"}),
         since="0.3",
         description="Read the output as JSON: a list, or any value.",
     ),
@@ -261,7 +255,7 @@ KEYS: tuple[Key, ...] = (
         shape=Shape.TEXT,
         required=True,
         description="The context key that receives the result.",
-        holds=TextRule(r"^[^.]*[^\s.][^.]*$", "must be a context key, not empty and without a dot"),
+        holds=TextRule(re.compile(r"^[^.]*[^\s.][^.]*$"), "must be a context key, not empty and without a dot"),
     ),
     Key(
         name="gates",
@@ -289,7 +283,7 @@ KEYS: tuple[Key, ...] = (
         name="then",
         places=frozenset({Place.OK}),
         shape=Shape.CHOICE,
-        choices=(Word("ok"),),
+        words=MappingProxyType({"ok": "0.2"}),
         required=True,
         description="'ok': go on to the target.",
     ),
@@ -337,7 +331,7 @@ KEYS: tuple[Key, ...] = (
         default="human.reply",
         since="0.4",
         description="The dotted context path that receives the human's reply.",
-        holds=TextRule(r"^[^.]+(\.[^.]+)*$", "must be a context path such as 'human.reply'"),
+        holds=TextRule(re.compile(r"^[^.]+(\.[^.]+)*$"), "must be a context path such as 'human.reply'"),
     ),
     Key(
         name="name",
@@ -371,8 +365,13 @@ POLICIES: Mapping[str, Place] = MappingProxyType(
 """The key that marks each policy (L6)."""
 
 
+_LONGEST_GUESSED = 40
+
+
 def closest(word: str, allowed: Iterable[str]) -> str | None:
     """The allowed word that was most likely meant, if any is close."""
+    if len(word) > _LONGEST_GUESSED:
+        return None
     options = {option.casefold(): option for option in allowed}
     close = get_close_matches(word.casefold(), options, n=1, cutoff=0.6)
     return options[close[0]] if close else None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from yaml.error import Mark, MarkedYAMLError, YAMLError
+from yaml.error import Mark, MarkedYAMLError
 from yaml.nodes import Node
 
 from mklang.diagnostics import Diagnostic
@@ -15,6 +15,7 @@ from mklang.source import Span
 
 # What YAML 1.1 counts as a character, negated.
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _PLACEHOLDER = re.compile(r"\{\{?[^{}]*\}")
 _QUOTE = 'put the text in double quotes, or start a block with "|" and write it on the next line'
 
@@ -61,34 +62,32 @@ class _Words:
     at: Span | None = None
 
 
-def bad_character(path: str, text: str) -> Diagnostic:
-    """The diagnostic for the first character that no YAML document may hold: control characters, half a surrogate."""
+def bad_character(path: str, text: str) -> Diagnostic | None:
+    """The diagnostic for the first character that no YAML document may hold, if there is one: control characters
+    and halves of surrogate pairs."""
     found = _UNPRINTABLE.search(text)
-    offset = found.start() if found else 0
-    before = text[:offset].splitlines(keepends=True)
-    whole = not before or before[-1].endswith(("\n", "\r"))
-    line, column = (len(before) + 1, 1) if whole else (len(before), len(before[-1]) + 1)
-    number = ord(text[offset]) if found else 0
-    what = "half of a surrogate pair" if 0xD800 <= number <= 0xDFFF else "a control character"
+    if found is None:
+        return None
+    before = _LINE_END.split(text[: found.start()])
+    number = ord(found.group())
+    half = 0xD800 <= number <= 0xDFFF
+    what = "half a character" if half else "a control character"
     return Diagnostic(
         code="bad-character",
         message=f"the document holds the character U+{number:04X}, {what}",
         path=path,
-        span=Span(line, column, line, column + 1),
-        hint="delete it; in a double-quoted text it can be written as an escape such as \\x01"
-        if what != "half of a surrogate pair"
-        else "write the whole character",
+        span=_one(len(before) - 1, len(before[-1])),
+        hint="write the whole character" if half else "delete it, or write it as an escape in double quotes",
     )
 
 
-def explain(error: YAMLError, path: str, text: str) -> Diagnostic:
+def explain(error: Exception, path: str, text: str) -> Diagnostic:
     """A YAML error as a diagnostic in plain words."""
-    if not isinstance(error, MarkedYAMLError) or error.problem is None:
-        return bad_character(path, text)
-    mark = error.problem_mark or error.context_mark
-    if mark is None:
-        return Diagnostic(code="yaml-syntax", message=f"this is not valid YAML: {error.problem}", path=path)
-    lines = re.split("\r\n|[\n\r\x85\u2028\u2029]", text)
+    mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
+    if not isinstance(error, MarkedYAMLError) or error.problem is None or mark is None:
+        unknown = Diagnostic(code="yaml-syntax", message=f"this is not valid YAML: {error}", path=path)
+        return bad_character(path, text) or unknown
+    lines = _LINE_END.split(text)
     scene = _Scene(error.problem, mark, error.context_mark, lines)
     words = _tab_words(scene) or _words(scene)
     return Diagnostic(

@@ -18,7 +18,7 @@ from yaml.error import Mark, YAMLError
 from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from mklang.diagnostics import Diagnostic
-from mklang.lang.yaml_errors import bad_character, explain, span_of
+from mklang.lang.yaml_errors import explain, span_of
 from mklang.source import Source, Span
 
 Node: TypeAlias = ScalarNode | MappingNode | SequenceNode
@@ -118,16 +118,13 @@ NOWHERE = Position(None)
 
 
 class _Parser(CParser):
-    """The C parser with its resolver switched off: an untagged node has an empty tag."""
+    """The C parser with its resolver switched off: an untagged node has an empty tag.
 
-    def resolve(self, *_: object) -> str:
-        return ""
+    It asks for every node. The format method of an empty text takes any arguments, gives an empty text and costs no
+    Python frame.
+    """
 
-    def descend_resolver(self, *_: object) -> None:
-        pass
-
-    def ascend_resolver(self) -> None:
-        pass
+    resolve = descend_resolver = ascend_resolver = "".format
 
 
 def compose(source: Source) -> tuple[Node | None, tuple[Diagnostic, ...]]:
@@ -136,11 +133,9 @@ def compose(source: Source) -> tuple[Node | None, tuple[Diagnostic, ...]]:
     if len(text) > MAX_BYTES:
         return None, (too_large(source.name),)
     try:
-        with _garbage_collection_paused():
+        with garbage_collection_paused():
             root = _parse(text)
-    except UnicodeEncodeError:
-        return None, (bad_character(source.name, text),)
-    except YAMLError as error:
+    except (YAMLError, UnicodeEncodeError) as error:
         return None, (explain(error, source.name, text),)
     problem = _shape_problem(root, source.name, len(text)) if root is not None else None
     return (None, (problem,)) if problem else (root, ())
@@ -197,8 +192,8 @@ def _parse(text: str) -> Node | None:
 
 
 @contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
-    """A node tree is all live objects and no cycles: collecting while it grows costs two to five times the parsing."""
+def garbage_collection_paused() -> Iterator[None]:
+    """Reading makes live objects and no cycles: collecting while they grow costs two to five times the parsing."""
     if not gc.isenabled():
         yield
         return
@@ -222,69 +217,34 @@ def _node_span(node: Node) -> Span:
     return Span(start.line + 1, start.column + 1, stop.line + 1, stop.column + 1)
 
 
-@dataclass(slots=True)
-class _Extent:
-    """What an expanded subtree amounts to: characters plus nodes, and levels."""
-
-    size: int = 1
-    depth: int = 1
-
-
 def _shape_problem(root: Node, path: str, length: int) -> Diagnostic | None:
-    """Measure the tree with aliases expanded, each shared part once, and without recursion."""
-    if isinstance(root, ScalarNode):
-        return None
-    limit = 2 * length + MAX_GROWTH  # without aliases, nodes and characters together never exceed twice the length
-    extents: dict[int, _Extent | None] = {}
-    stack: list[tuple[Node, bool]] = [(root, False)]
-    while stack:
-        node, leaving = stack.pop()
-        if leaving:
-            extents[id(node)] = extent = _extent(node, extents)
-            if extent.depth > MAX_DEPTH:
-                return _too_deep(path, node.start_mark)
-            if extent.size > limit:
+    """Walk the tree level by level with its aliases expanded, and stop where that goes too far.
+
+    Without aliases, nodes and characters together never exceed twice the document's length; so no document is refused
+    for its own size here.
+    """
+    limit = 2 * length + MAX_GROWTH
+    size = 1
+    level = [root] if root.__class__ is not ScalarNode else []
+    for _ in range(MAX_DEPTH):
+        deeper: list[Node] = []
+        for node in level:
+            children = _children(node)
+            nested = [child for child in children if child.__class__ is not ScalarNode]
+            size += len(children) + sum(len(child.value) for child in children if child.__class__ is ScalarNode)
+            if size > limit:
                 return _grows_too_much(path, node.start_mark)
-            continue
-        if id(node) in extents:
-            continue
-        extents[id(node)] = None
-        stack.append((node, True))
-        for child in _collections(node):
-            known = extents.get(id(child), _UNSEEN)
-            if known is None:
-                return _contains_itself(path, child.start_mark)
-            if known is _UNSEEN:
-                stack.append((child, False))
-    return None
+            deeper += nested
+        if not deeper:
+            return None
+        level = deeper
+    return _contains_itself(root, path) or _too_deep(path, level[0].start_mark)
 
 
-_UNSEEN = _Extent()
-
-
-def _children(node: Node) -> Iterator[Node]:
+def _children(node: Node) -> list[Node]:
     if isinstance(node, MappingNode):
-        for key, value in node.value:
-            yield key
-            yield value
-    else:
-        yield from node.value
-
-
-def _collections(node: Node) -> list[Node]:
-    return [child for child in _children(node) if child.__class__ is not ScalarNode]
-
-
-def _extent(node: Node, extents: dict[int, _Extent | None]) -> _Extent:
-    size, depth = 1, 0
-    for child in _children(node):
-        if child.__class__ is ScalarNode:
-            size += 1 + len(child.value)
-        else:
-            below = extents[id(child)] or _UNSEEN
-            size += below.size
-            depth = max(depth, below.depth)
-    return _Extent(size, depth + 1)
+        return [part for pair in node.value for part in pair]
+    return node.value  # type: ignore[no-any-return]  # the stub leaves a node's value untyped
 
 
 def _too_deep(path: str, mark: Mark) -> Diagnostic:
@@ -296,7 +256,29 @@ def _too_deep(path: str, mark: Mark) -> Diagnostic:
     )
 
 
-def _contains_itself(path: str, mark: Mark) -> Diagnostic:
+def _contains_itself(root: Node, path: str) -> Diagnostic | None:
+    """The first list or map that is part of itself, if the tree is that deep for this reason."""
+    done: set[int] = set()
+    open_: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if id(node) in open_:
+            open_.remove(id(node))
+            done.add(id(node))
+        if id(node) in done:
+            stack.pop()
+            continue
+        open_.add(id(node))
+        for child in _children(node):
+            if id(child) in open_:
+                return _cycle(path, child.start_mark)
+            if child.__class__ is not ScalarNode and id(child) not in done:
+                stack.append(child)
+    return None
+
+
+def _cycle(path: str, mark: Mark) -> Diagnostic:
     return Diagnostic(
         code="yaml-cycle",
         message="this list or map contains itself through an alias",

@@ -7,11 +7,14 @@
     ├── HostError                whoever embeds or calls mklang
     │   ├── UsageError           a call, a flag or an input that makes no sense
     │   ├── ConfigError          the runtime configuration is wrong or incomplete
-    │   └── MissingExtra         an optional dependency is not installed
+    │   ├── MissingExtra         an optional dependency is not installed
+    │   └── RunStoreError        a stored run cannot be read, written, locked or continued
     ├── AnswerFailed             an oracle could not answer; the run ends in a value that says so
     │   ├── ProviderFailed       the model's provider: outage, quota, a reply that is none
     │   ├── Refused              the model declined
     │   ├── Cancelled            the host called the run off
+    │   ├── TimeExhausted        the run's time limit has passed
+    │   ├── ReplayMismatch       a recorded answer belongs to another question
     │   └── StateFailed          the state cannot be executed as written
     │       ├── UnknownTool  UnknownHook  UnknownTier
     │       ├── ToolFailed  HookFailed
@@ -58,6 +61,10 @@ class MissingExtra(HostError):
         super().__init__(f"{purpose} needs the optional extra '{extra}': pip install 'mklang[{extra}]'")
 
 
+class RunStoreError(HostError):
+    """A stored run cannot be read, written, locked or continued."""
+
+
 class AnswerFailed(MklangError):
     """An oracle could not answer a request. The run turns it into a halt; nobody else needs to catch it."""
 
@@ -72,6 +79,14 @@ class Refused(AnswerFailed):
 
 class Cancelled(AnswerFailed):
     """The host called the run off."""
+
+
+class TimeExhausted(AnswerFailed):
+    """The run's time limit has passed; nothing more is asked."""
+
+
+class ReplayMismatch(AnswerFailed):
+    """A recording has no answer for this request, or one that was given to another question."""
 
 
 class StateFailed(AnswerFailed):

@@ -16,12 +16,15 @@ _EVIDENCE_CUT = "…[context_truncated]…"
 
 
 class Blackboard:
-    """Top-level keys and their JSON values, with the provenance of each."""
+    """Top-level keys and their JSON values, with the provenance of each.
+
+    Literals come first in alphabetical order, so that re-ordering a document changes nothing a model is shown.
+    """
 
     __slots__ = ("_rendered", "provenance", "values")
 
     def __init__(self, literals: Mapping[str, Frozen]) -> None:
-        self.values: dict[str, Json] = {key: thaw(value) for key, value in literals.items()}
+        self.values: dict[str, Json] = {key: thaw(literals[key]) for key in sorted(literals)}
         self.provenance = Provenance()
         self._rendered: dict[str, tuple[str, str, int]] = {}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mklang.engine.level import StateHalt
 from mklang.engine.outcome import Reason
-from mklang.errors import AnswerFailed, Cancelled, ProviderFailed, Refused
+from mklang.errors import AnswerFailed, Cancelled, ProviderFailed, Refused, ReplayMismatch, TimeExhausted
 
 
 def halt_of(failed: AnswerFailed) -> StateHalt:
@@ -16,4 +16,8 @@ def halt_of(failed: AnswerFailed) -> StateHalt:
         return StateHalt(Reason.REFUSAL, message=text)
     if isinstance(failed, Cancelled):
         return StateHalt(Reason.CANCELLED, message=text)
+    if isinstance(failed, TimeExhausted):
+        return StateHalt(Reason.TIME_EXHAUSTED, message=text)
+    if isinstance(failed, ReplayMismatch):
+        return StateHalt(Reason.RESUME_MISMATCH, text)
     return StateHalt(Reason.STATE_ERROR, text)

@@ -17,6 +17,11 @@ from mklang.errors import AnswerFailed
 from mklang.lang.models import Over, Sample, State
 from mklang.lang.values import Json, type_name
 
+_WHOLE_RUN = frozenset(
+    {Reason.COST_EXHAUSTED, Reason.TIME_EXHAUSTED, Reason.CANCELLED, Reason.RESUME_MISMATCH, Reason.FANOUT_LIMIT}
+)
+"""Reasons that concern the whole run: in a branch they end the fan-out instead of marking the branch."""
+
 
 class Branch:
     """One branch: its result, or why it has none."""
@@ -44,10 +49,10 @@ async def fan_out(level: Level, state: State, *, key: str, step: TraceStep, feed
     boards, mark = _boards(level, state)
     _check_width(level, state, len(boards))
     branches = [Branch(TraceStep(state=state.id, tier=step.tier, step=0)) for _ in boards]
-    async with asyncio.TaskGroup() as group:
-        for index, board in enumerate(boards):
-            branch, path = branches[index], f"{key}[{index}]"
-            group.create_task(_branch(level, state, branch, index=index, key=path, board=board, feedback=feedback))
+    try:
+        await _run_all(level, state, branches, key=key, boards=boards, feedback=feedback)
+    except BaseExceptionGroup as group:
+        raise group.exceptions[0] from None  # a host's or our own error: the run cannot go on, whatever branch met it
     _check_waiting(branches)
     level.steps += max(1, len(branches))
     _record(step, branches)
@@ -55,6 +60,15 @@ async def fan_out(level: Level, state: State, *, key: str, step: TraceStep, feed
     for branch in branches:
         mark |= branch.mark
     return [branch.value for branch in branches], mark & Mark.EXTERNAL
+
+
+async def _run_all(
+    level: Level, state: State, branches: list[Branch], *, key: str, boards: list[Blackboard], feedback: str | None
+) -> None:
+    async with asyncio.TaskGroup() as group:
+        for index, board in enumerate(boards):
+            branch, path = branches[index], f"{key}[{index}]"
+            group.create_task(_branch(level, state, branch, index=index, key=path, board=board, feedback=feedback))
 
 
 def _boards(level: Level, state: State) -> tuple[list[Blackboard], Marks]:
@@ -145,7 +159,7 @@ def _check_failures(level: Level, branches: list[Branch]) -> None:
     if not failures:
         return
     for failure in failures:
-        if failure.reason in {Reason.COST_EXHAUSTED, Reason.CANCELLED}:
+        if failure.reason in _WHOLE_RUN:
             raise failure
     allowed = level.shared.options.max_failed_branches
     if len(failures) > (len(branches) - 1 if allowed is None else allowed):

@@ -29,8 +29,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     ``max_steps`` replaces the root machine's ``budget``, ``budgets`` that of any machine by name. ``max_tokens`` bounds
     tokens in and out, judges and callees included (L65), ``max_nano_usd`` their price. ``concurrency`` bounds requests
-    in flight (None: as many as there are branches), ``max_fanout`` the width of one fan-out, ``max_failed_branches`` how
-    many of its branches may fail (None: all but one). ``value_chars`` caps one interpolated value, 0 for no cap (L27).
+    in flight (None: as many as there are branches), ``max_fanout`` the width of one fan-out, ``max_failed_branches``
+    how many of its branches may fail (None: all but one). ``value_chars`` caps one interpolated value (L27; 0: no cap).
     ``trusted`` names context paths the host vouches for (L30), ``tool_effects`` overrides effect classes (L77). With
     ``humans`` an escalate gate asks a person before its handler runs (L81). With ``suspend_on_limit`` a limit suspends
     the run, to be resumed with a higher one, instead of halting it.
@@ -49,6 +49,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     repair_feedback: bool = True
     on_truncate: Reaction = Reaction.REPORT
     on_untrusted_flow: Reaction = Reaction.REPORT
+    on_tainted_arguments: Reaction = Reaction.REPORT
     tool_effects: Mapping[str, Effect] = {}
     trusted: frozenset[str] = frozenset()
     flow_tainted: bool = False

@@ -25,6 +25,7 @@ class Reason(Enum):
     NO_GATE_MATCHED = "no-gate-matched"
     JUDGE_UNPARSEABLE = "judge-unparseable"
     UNTRUSTED_CONTROL_FLOW = "untrusted-control-flow"
+    UNTRUSTED_ARGUMENTS = "untrusted-arguments"
     CALL_FAILED = "call-failed"
     CALL_DEPTH_EXCEEDED = "call-depth-exceeded"
     BRANCHES_FAILED = "branches-failed"
@@ -34,6 +35,7 @@ class Reason(Enum):
     CANCELLED = "cancelled"
     TIME_EXHAUSTED = "time-exhausted"
     OUTCOME_UNKNOWN = "outcome-unknown"
+    RESUME_MISMATCH = "resume-mismatch"
 
     @property
     def summary(self) -> str:
@@ -77,6 +79,10 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "A decision over outside data led to a tool that changes something, and the host forbids that.",
         "Put a hook gate or a human between the judged decision and the tool.",
     ),
+    Reason.UNTRUSTED_ARGUMENTS: (
+        "A value from a model or from outside was about to reach a tool that changes something; the host forbids that.",
+        "Pass author values, or let the host trust the path.",
+    ),
     Reason.CALL_FAILED: ("A called machine did not finish.", "The rest of the message is the callee's own reason."),
     Reason.CALL_DEPTH_EXCEEDED: ("Machines call each other too deeply.", "Look for a machine that calls itself."),
     Reason.BRANCHES_FAILED: ("Too many branches of a fan-out failed.", "The trace step lists each branch's error."),
@@ -88,6 +94,10 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.REFUSAL: ("The model declined to answer.", "Reword the prompt, or use another model for this tier."),
     Reason.CANCELLED: ("The run was cancelled.", ""),
     Reason.TIME_EXHAUSTED: ("The run used up its time limit.", "Raise --timeout."),
+    Reason.RESUME_MISMATCH: (
+        "The recorded answers do not belong to this run.",
+        "The machine, its inputs or a host's hook changed since; start a new run.",
+    ),
     Reason.OUTCOME_UNKNOWN: (
         "A tool that changes something was called and its outcome was never recorded.",
         "Find out whether it happened, and answer the question.",

@@ -7,7 +7,7 @@ from mklang.engine.calls import call_machine
 from mklang.engine.fence import derive_nonce
 from mklang.engine.humans import outcome_unknown
 from mklang.engine.level import Level, StateHalt
-from mklang.engine.options import Reaction
+from mklang.engine.options import Effect, Reaction
 from mklang.engine.outcome import Reason
 from mklang.engine.parsing import parse_output
 from mklang.engine.prompts import render_prompt, resolve_arguments, system_message
@@ -75,12 +75,15 @@ def _truncated(level: Level, state: Generative, answer: Produced, step: TraceSte
 
 async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, step: TraceStep) -> tuple[Json, Marks]:
     arguments = resolve_arguments(state.input, board)
+    effect = effect_of(state.tool, level.shared.options.tool_effects)
+    if effect is Effect.EFFECT:
+        _guard_arguments(level, state, arguments, step)
     request = UseTool(
         key=f"{key}/tool",
         state=state.id,
         name=state.tool,
         input={name: value for name, (value, _) in arguments.items()},
-        effect=effect_of(state.tool, level.shared.options.tool_effects),
+        effect=effect,
         idempotency_key=derive_nonce(level.shared.seed, f"{key}/tool/once", ()),
     )
     answer = await level.shared.ask(request)
@@ -90,3 +93,14 @@ async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, s
         raise InternalError(f"{request.key}: an oracle answered a tool request with {type(answer).__name__}")
     step.output = answer.text
     return answer.text, Mark.EXTERNAL
+
+
+def _guard_arguments(level: Level, state: Tool, arguments: dict[str, tuple[Json, Marks]], step: TraceStep) -> None:
+    """Values that are not the author's on their way to a tool that changes something: shown, or refused."""
+    tainted = tuple(name for name, (_, mark) in arguments.items() if mark & Mark.TAINTED)
+    if not tainted:
+        return
+    step.tainted_arguments = tainted
+    if level.shared.options.on_tainted_arguments is Reaction.HALT:
+        named = ", ".join(tainted)
+        raise StateHalt(Reason.UNTRUSTED_ARGUMENTS, message=f"tool '{state.tool}': not the author's: {named}")

@@ -50,6 +50,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
     decision_tainted: bool = False
     untrusted_control_flow: bool = False
     hook_unconfirmed: bool = False
+    tainted_arguments: tuple[str, ...] | None = None
     reply: str | None = None
     error: str | None = None
 
@@ -90,6 +91,7 @@ _DECISION = (
     "decision_tainted",
     "untrusted_control_flow",
     "hook_unconfirmed",
+    "tainted_arguments",
     "reply",
 )
 

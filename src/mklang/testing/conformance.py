@@ -9,9 +9,11 @@ from pathlib import Path
 
 from mklang.diagnostics import Diagnostic, Severity, has_errors
 from mklang.errors import UsageError
-from mklang.lang.fields import Fields, Findings, read_map
+from mklang.lang.fields import Fields
 from mklang.lang.files import read_source
+from mklang.lang.findings import Findings
 from mklang.lang.models import END, Machine
+from mklang.lang.nodes import read_map
 from mklang.lang.reader import read_machine_node
 from mklang.lang.yaml_tree import Node, Position, compose
 from mklang.oracles.scripted import HookAnswerer, Manner

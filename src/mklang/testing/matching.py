@@ -134,8 +134,7 @@ def _trace(expect: Expectation, outcome: Outcome) -> Iterator[Differs]:
     for index, (expected, step) in enumerate(zip(expect.trace, steps, strict=False)):
         for name, value in expected.items():
             if not same(value, step.get(name)):
-                absent = name not in step and value is not None
-                note = "the step has no such key; null would match" if absent else ""
+                note = "a step does not show a flag that is not set; null matches that" if value is False else ""
                 yield Differs(f"trace[{index}].{name}", value, step.get(name), note)
 
 

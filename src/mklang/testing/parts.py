@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from mklang.engine.options import Reaction
-from mklang.lang.fields import Fields, Findings, below, describe, read_value
+from mklang.lang.fields import Fields
+from mklang.lang.findings import Findings, below, shorten
+from mklang.lang.free_values import read_value
+from mklang.lang.nodes import describe
 from mklang.lang.values import thaw
 from mklang.lang.vocabulary import Key, Shape, closest
 from mklang.lang.yaml_tree import Node, Position
@@ -49,7 +52,7 @@ def report_unknown(fields: Fields, part: Part) -> set[str]:
             hint = f"did you mean '{guess}'?"
         else:
             hint = "known here: " + ", ".join(known)
-        fields.key_problem("unknown-key", name, f"'{name}' is not a key of {part.value}", hint)
+        fields.key_problem("unknown-key", name, f"'{shorten(name)}' is not a key of {part.value}", hint)
     return meant
 
 

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 
 from mklang.diagnostics import Diagnostic, has_errors
 from mklang.engine.options import DEFAULT_OPTIONS, Effect, Reaction, RunOptions
-from mklang.lang.fields import Fields, Findings, below, describe, plain_value, read_map, read_value
+from mklang.lang.fields import Fields
 from mklang.lang.files import read_source
+from mklang.lang.findings import Findings, below
+from mklang.lang.free_values import read_value, read_values
+from mklang.lang.nodes import describe, plain_value, read_map
 from mklang.lang.values import Json, thaw
 from mklang.lang.yaml_tree import Node, Position, compose
 from mklang.oracles.scripted import Manner
@@ -182,4 +185,4 @@ def _step(node: Node, findings: Findings, where: str) -> Mapping[str, Json]:
     if entries is None:
         return {}
     report_unknown(Fields(entries, findings, RULES, where=where, at=Position(node)), Part.STEP)
-    return {name: thaw(read_value(value, findings, below(where, name))) for name, (_, value) in entries.items()}
+    return {name: thaw(value) for name, value in read_values(entries, findings, where).items()}

@@ -5,7 +5,9 @@ from __future__ import annotations
 from yaml.nodes import MappingNode, SequenceNode
 
 from mklang.engine.requests import NO_USAGE, Usage
-from mklang.lang.fields import Fields, Findings, below, describe, plain_value, read_map
+from mklang.lang.fields import Fields
+from mklang.lang.findings import Findings, below
+from mklang.lang.nodes import describe, plain_value, read_map
 from mklang.lang.yaml_tree import Node, Position
 from mklang.oracles.scripted import Always, ByPart, Script, ScriptedVerdict, Texts, Word
 from mklang.testing.parts import each, inside, one_text

@@ -104,16 +104,18 @@ class Fields:
 
     def choice(self, name: str) -> str | None:
         """One of the words a key allows."""
-        text = self.text(name)
-        choices = self.keys[name].words
-        if text is None or text in choices:
-            return text
-        allowed = ", ".join(f"'{word}'" for word in choices)
-        meant = closest(text, choices)
+        entry = self.entries.get(name)
+        if entry is None or not check_tag(entry[1], self.findings, below(self.where, name)):
+            return None
+        words = self.keys[name].words
+        value = plain_value(entry[1])
+        if isinstance(value, str) and value in words:
+            return value
+        allowed = " or ".join(f"'{word}'" for word in words)
+        message = f"'{name}' takes {allowed}, not {describe(entry[1])}"
+        meant = closest(value, words) if isinstance(value, str) else None
         hint = f"did you mean '{meant}'?" if meant else ""
-        self.problem(
-            "bad-value", name, f"'{name}' is {allowed if len(choices) == 1 else 'one of ' + allowed}", hint=hint
-        )
+        self.problem("bad-value" if isinstance(value, str) else "wrong-type", name, message, hint=hint)
         return None
 
     def integer(self, name: str) -> int | None:
@@ -129,7 +131,8 @@ class Fields:
             return None
         least = self.keys[name].least
         if isinstance(value, scalars.BadNumber) or not least <= value <= MAX_INTEGER:
-            self.problem("bad-value", name, f"'{name}' takes a whole number from {least} to {MAX_INTEGER:,}")
+            message = f"'{name}' takes a whole number from {least} to {MAX_INTEGER:,}, not {describe(entry[1])}"
+            self.problem("bad-value", name, message)
             return None
         return value
 

@@ -1,4 +1,4 @@
-"""Reading free values: context literals and the ``input`` of calls and tools. Plain JSON, without surprises (L2, L28)."""
+"""Reading free values: context literals and the ``input`` of calls and tools. Plain JSON, no surprises (L2, L28)."""
 
 from __future__ import annotations
 

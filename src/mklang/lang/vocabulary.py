@@ -84,6 +84,7 @@ GATES = frozenset({Place.OK, Place.REPAIR, Place.ESCALATE, Place.FAIL})
 _DECLARATION = frozenset({Place.DECLARATION})
 
 _TIERS = MappingProxyType({tier.value: "0.2" for tier in Tier})
+_ONE_KEY = TextRule(re.compile(r"^[^.]*[^\s.][^.]*$"), "must be a context key, not empty and without a dot")
 _SOMETHING = TextRule(re.compile(r"\S"), "must not be empty")
 
 KEYS: tuple[Key, ...] = (
@@ -130,7 +131,7 @@ KEYS: tuple[Key, ...] = (
         places=_DOCUMENT,
         shape=Shape.TEXT,
         description="The context key whose value a run returns; without it, the last output.",
-        holds=_SOMETHING,
+        holds=_ONE_KEY,
     ),
     Key(
         name="context",
@@ -255,7 +256,7 @@ KEYS: tuple[Key, ...] = (
         shape=Shape.TEXT,
         required=True,
         description="The context key that receives the result.",
-        holds=TextRule(re.compile(r"^[^.]*[^\s.][^.]*$"), "must be a context key, not empty and without a dot"),
+        holds=_ONE_KEY,
     ),
     Key(
         name="gates",

@@ -111,14 +111,13 @@ def _words(scene: _Scene) -> _Words:
 
 
 def _tab_words(scene: _Scene) -> _Words | None:
-    """Tabs in indentation are behind many messages; none of them says so."""
-    for number in (scene.mark.line, scene.mark.line - 1):
-        line = scene.lines[number] if 0 <= number < len(scene.lines) else ""
-        indent = line[: len(line) - len(line.lstrip())]
-        if "\t" in indent:
-            at = _one(number, indent.index("\t"))
-            return _Words(f"line {number + 1} is indented with a tab", "indent with spaces only", at=at)
-    return None
+    """A tab in the indentation is behind many messages; none of them says so."""
+    indent = scene.line[: len(scene.line) - len(scene.line.lstrip())]
+    if "\t" not in indent:
+        return None
+    number = scene.mark.line
+    at = _one(number, indent.index("\t"))
+    return _Words(f"line {number + 1} is indented with a tab", "indent with spaces only", at=at)
 
 
 def _colon(scene: _Scene) -> _Words:
@@ -127,6 +126,7 @@ def _colon(scene: _Scene) -> _Words:
     return _Words(
         "this line cannot start a new key here",
         "it may be indented too deeply, or the line before lacks a ':' or the space after it",
+        at=_one(scene.mark.line, len(scene.line) - len(scene.line.lstrip())),
     )
 
 
@@ -145,8 +145,9 @@ def _alias(scene: _Scene) -> _Words:
 
 
 def _alias_name(scene: _Scene) -> _Words:
-    sign = scene.before[-1:] or "*"
-    return _Words(f"a text cannot begin with '{sign}' unless it is quoted", _QUOTE)
+    sign = scene.before[-1:]
+    at = _one(scene.mark.line, scene.mark.column - 1)
+    return _Words(f"a text cannot begin with '{sign}' unless it is quoted", _QUOTE, at=at)
 
 
 def _anchor_twice(scene: _Scene) -> _Words:
@@ -209,6 +210,7 @@ _ITEM_EXPECTED = _Words("a list item ('- ') was expected here", "its indentation
 _ESCAPE = _Words(
     "this backslash escape is not known in double-quoted text", "write \\\\ for a backslash, or use single quotes"
 )
+_HALF = _Words("this escape is not a character; JSON writes some as a pair of escapes", "write the character itself")
 _DEPTH = _Words("lists and maps are nested too deeply", code="yaml-depth")
 _VERSION = _Words("this YAML version is not supported", "delete the %YAML line", code="yaml-version")
 _DIRECTIVE = _Words("a line that begins with '%' is a YAML directive, and this one is not known", _QUOTE)
@@ -217,7 +219,8 @@ _LIST_IN_VALUE = _Words(
     "a list cannot begin on the line of its key", "start the list on the next line, or quote the text"
 )
 _BLOCK_HEADER = _Words(
-    "nothing can stand after '|' or '>' on the same line", "write the text on the next line, indented"
+    "nothing can stand after '|' or '>' on the same line",
+    "write the text on the next line, indented; or quote it if it is meant to begin with this sign",
 )
 
 _KNOWN: tuple[tuple[str, _Build | _Words], ...] = (
@@ -236,7 +239,7 @@ _KNOWN: tuple[tuple[str, _Build | _Words], ...] = (
     ("found unexpected end of stream", _end_of_text),
     ("found unexpected document indicator", _end_of_text),
     ("found unknown escape character", _ESCAPE),
-    ("found invalid Unicode character escape", _ESCAPE),
+    ("found invalid Unicode character escape", _HALF),
     ("did not find expected hexdecimal number", _ESCAPE),
     ("exceeded maximum nesting depth", _DEPTH),
     ("found incompatible YAML document", _VERSION),

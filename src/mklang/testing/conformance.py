@@ -20,7 +20,7 @@ from mklang.oracles.scripted import HookAnswerer, Manner
 from mklang.source import Source
 from mklang.testing.matching import NotPlayed
 from mklang.testing.parts import RULES, report_unknown
-from mklang.testing.playing import Played, play
+from mklang.testing.playing import BUILT_IN_HOOKS, Played, play
 from mklang.testing.reading import read_body
 from mklang.testing.scenario import Scenario
 from mklang.testing.vocabulary import Part
@@ -37,7 +37,7 @@ class Case:
     scenario: Scenario
 
 
-def run_directory(directory: Path, *, hooks: HookAnswerer | None = None) -> tuple[Played, ...]:
+def run_directory(directory: Path, *, hooks: HookAnswerer = BUILT_IN_HOOKS) -> tuple[Played, ...]:
     """Run every case in a directory, in the order of their names. Raises ``UsageError`` when there is none."""
     return tuple(run_case(path, hooks=hooks) for path in case_files(directory))
 
@@ -52,7 +52,7 @@ def case_files(directory: Path) -> list[Path]:
     return found
 
 
-def run_case(path: Path, *, hooks: HookAnswerer | None = None) -> Played:
+def run_case(path: Path, *, hooks: HookAnswerer = BUILT_IN_HOOKS) -> Played:
     """Run the case in a file. A case that cannot be read fails with its problems."""
     source, problems = read_source(path)
     case, problems = (None, problems) if source is None else read_case(source, path.stem)

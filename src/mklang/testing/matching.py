@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -84,11 +84,14 @@ def differences(expect: Expectation, outcome: Outcome) -> list[Differs]:
     return [*_ending(expect, to_wire(outcome)), *_context(expect, outcome), *_trace(expect, outcome)]
 
 
-def how_it_ended(outcome: Outcome) -> Ended:
-    """The facts a person needs first."""
+def how_it_ended(outcome: Outcome, told: Iterable[str] = ()) -> Ended:
+    """The facts a person needs first. A text that was ``told`` already is not repeated inside the error."""
     if isinstance(outcome, Done):
         return Ended("done", None, None)
-    return Ended(status_of(outcome), outcome.error, outcome.at, outcome.message)
+    error = outcome.error
+    for text in told:
+        error = error.replace(text, "the script has no answer, see above")
+    return Ended(status_of(outcome), error, outcome.at, outcome.message)
 
 
 def same(expected: object, actual: object) -> bool:

@@ -6,13 +6,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from mklang.diagnostics import Severity
 from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
 from mklang.errors import MklangError
+from mklang.hooks.registry import HookRegistry
 from mklang.lang.models import Machine
 from mklang.oracles.scripted import Closing, HookAnswerer, Manner, ScriptedOracle
 from mklang.testing.matching import Mismatch, NeverAsked, NotPlayed, Unanswered, differences, how_it_ended
 from mklang.testing.scenario import Entry, Scenario, Unreadable
+
+BUILT_IN_HOOKS: HookAnswerer = HookRegistry().answer
+"""The hooks a script need not name: the built-in and the parametric ones (L90)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,24 +35,25 @@ class Played:
 
 
 def play_all(
-    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer | None = None
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer = BUILT_IN_HOOKS
 ) -> tuple[Played, ...]:
     """Play the scenarios of a file strictly, one after the other; a bad one does not stop the rest (L93)."""
     return tuple(asyncio.run(_play_each(entries, machine, library, hooks)))
 
 
 async def _play_each(
-    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], hooks: HookAnswerer | None
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], hooks: HookAnswerer
 ) -> list[Played]:
     return [await play_entry(entry, machine, library, hooks=hooks) for entry in entries]
 
 
 async def play_entry(
-    entry: Entry, machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer | None = None
+    entry: Entry, machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer = BUILT_IN_HOOKS
 ) -> Played:
     """Play one entry of a scenario file; one that is not written properly fails with its problems."""
     if isinstance(entry, Unreadable):
-        return Played(entry.name, tuple(NotPlayed(found.render()) for found in entry.diagnostics))
+        errors = (found for found in entry.diagnostics if found.severity is Severity.ERROR)
+        return Played(entry.name, tuple(NotPlayed(found.render()) for found in errors))
     return await play(entry, machine, library, hooks=hooks)
 
 
@@ -57,7 +63,7 @@ async def play(
     library: Mapping[str, Machine],
     *,
     manner: Manner = Manner.STRICT,
-    hooks: HookAnswerer | None = None,
+    hooks: HookAnswerer = BUILT_IN_HOOKS,
 ) -> Played:
     """Play one scenario."""
     oracle = ScriptedOracle(scenario.script, manner=manner, hooks=hooks)
@@ -66,9 +72,10 @@ async def play(
     except MklangError as error:
         return Played(scenario.name, (NotPlayed(f"{type(error).__name__}: {error}"),))
     found: list[Mismatch] = _held_against(oracle.closing()) if manner is Manner.STRICT else []
+    told = [mismatch.text for mismatch in found if isinstance(mismatch, Unanswered)]
     found += differences(scenario.expect, outcome)
     if found:
-        found.append(how_it_ended(outcome))
+        found.append(how_it_ended(outcome, told))
     return Played(scenario.name, tuple(found), outcome)
 
 

@@ -1,0 +1,148 @@
+"""A limit is a limit: checked before the request, shared by branches and callees."""
+
+from __future__ import annotations
+
+import pytest
+
+from mklang.engine.options import RunOptions
+from mklang.engine.outcome import Done, Halted, Reason, Suspended
+from mklang.engine.requests import Produced, Usage
+from mklang.errors import ProviderFailed, UsageError
+from tests.engine.worlds import World, play
+
+FAN = """
+machine: fan
+entry: map
+budget: {budget}
+context: {{items: []}}
+states:
+  map:
+    structure: a word
+    prompt: "Do {{{{item}}}}"
+    over: "{{{{items}}}}"
+    output: outs
+    gates: [{{when: otherwise, then: ok, to: END}}]
+"""
+
+
+@pytest.mark.rule("L37", "W27")
+def test_a_fan_out_wider_than_the_step_budget_runs_no_branch() -> None:
+    world = World()
+    outcome = play(FAN.format(budget=3), world, inputs={"items": list(range(200))})
+    assert isinstance(outcome, Halted)
+    assert outcome.error == "budget-exhausted"
+    assert "200 steps" in outcome.message
+    assert "3" in outcome.message
+    assert world.asked == []
+
+
+@pytest.mark.rule("L49")
+def test_a_fan_out_wider_than_the_host_allows_runs_no_branch() -> None:
+    world = World()
+    options = RunOptions(max_fanout=10)
+    outcome = play(FAN.format(budget=500), world, inputs={"items": list(range(11))}, options=options)
+    assert isinstance(outcome, Halted)
+    assert outcome.reason is Reason.FANOUT_LIMIT
+    assert world.asked == []
+
+
+@pytest.mark.rule("L65", "W27")
+@pytest.mark.parametrize("slots", [1, 4])
+def test_spending_stops_within_one_request_per_free_slot(slots: int) -> None:
+    world = World()
+    options = RunOptions(max_tokens=20, concurrency=slots)
+    outcome = play(FAN.format(budget=500), world, inputs={"items": list(range(200))}, options=options)
+    assert isinstance(outcome, Halted)
+    assert outcome.error == "cost-exhausted"
+    assert outcome.usage.total <= 20 + 5 * slots
+    assert len(world.asked) <= 4 + slots
+
+
+@pytest.mark.parametrize("slots", [1, 2, 6, None])
+def test_every_item_gets_its_result_and_no_more_run_at_once_than_allowed(slots: int | None) -> None:
+    world = World(produce=lambda request: Produced(text=request.user))
+    options = RunOptions(concurrency=slots)
+    outcome = play(FAN.format(budget=500), world, inputs={"items": [str(n) for n in range(6)]}, options=options)
+    assert isinstance(outcome, Done)
+    assert len(outcome.result) == 6
+    assert all(str(n) in text for n, text in enumerate(outcome.result))
+    assert world.most_in_flight == (slots or 6)
+
+
+NESTED = """
+machine: outer
+entry: go
+budget: 9
+context: {items: [a, b, c]}
+states:
+  go:
+    call: inner
+    over: "{{items}}"
+    input: {item: "{{item}}"}
+    output: outs
+    gates: [{when: otherwise, then: ok, to: END}]
+"""
+INNER = """
+machine: inner
+entry: s
+budget: 5
+context: {item: ""}
+states:
+  s:
+    structure: a word
+    prompt: "{{item}}"
+    output: o
+    gates: [{when: it is done, then: ok, to: END}]
+"""
+
+
+def test_usage_of_branches_callees_and_judges_adds_up_exactly() -> None:
+    world = World()
+    outcome = play(NESTED, world, callees={"inner": INNER})
+    assert isinstance(outcome, Done)
+    assert outcome.usage == Usage(3 * 4, 3 * 3)
+    assert outcome.trace[0].usage == outcome.usage
+    assert sorted(world.keys) == [f"1:go[{n}]/call/1:s/{what}" for n in range(3) for what in ("judge[0]", "produce")]
+
+
+def test_one_limiter_holds_across_callees() -> None:
+    world = World()
+    play(NESTED, world, callees={"inner": INNER}, options=RunOptions(concurrency=1))
+    assert world.most_in_flight == 1
+
+
+@pytest.mark.rule("L81")
+def test_a_limit_suspends_where_the_host_wants_to_go_on_later() -> None:
+    options = RunOptions(max_tokens=4, suspend_on_limit=True)
+    outcome = play(NESTED, World(), callees={"inner": INNER}, options=options)
+    assert isinstance(outcome, Suspended)
+    assert outcome.reason is Reason.COST_EXHAUSTED
+
+
+@pytest.mark.rule("L50", "W28")
+def test_a_failed_branch_is_a_marker_and_a_typed_error_and_all_failed_is_a_halt() -> None:
+    def produce(request: object) -> Produced:
+        if "bad" in request.user:  # type: ignore[attr-defined]
+            raise ProviderFailed("no route")
+        return Produced(text="fine")
+
+    outcome = play(FAN.format(budget=9), World(produce=produce), inputs={"items": ["good", "bad", "good"]})
+    assert isinstance(outcome, Done)
+    assert outcome.result == ["fine", "[branch-error: provider-error: no route]", "fine"]
+    assert [(e.index, e.kind) for e in outcome.trace[0].branch_errors] == [(1, "provider-error")]
+
+    strict = RunOptions(max_failed_branches=0)
+    halted = play(FAN.format(budget=9), World(produce=produce), inputs={"items": ["good", "bad", "good"]}, options=strict)
+    assert isinstance(halted, Halted)
+    assert halted.reason is Reason.BRANCHES_FAILED
+
+    lost = play(FAN.format(budget=9), World(produce=produce), inputs={"items": ["bad", "bad"]})
+    assert isinstance(lost, Halted)
+    assert lost.error.startswith("branches-failed: 2 of 2")
+    assert lost.trace[0].policy == "branches-failed"
+
+
+@pytest.mark.parametrize("bad", [{"max_steps": 0}, {"concurrency": 0}, {"max_tokens": -1}, {"value_chars": True}])
+def test_an_option_out_of_range_is_refused_at_once(bad: dict[str, int]) -> None:
+    with pytest.raises(UsageError, match="allowed is"):
+        RunOptions(**bad)  # type: ignore[arg-type]

@@ -36,6 +36,7 @@ async def call_machine(
     level.usage = level.usage + child.usage
     step.usage = step.usage + child.usage
     step.sub_trace = outcome.trace
+    step.seconds += sum(inner.seconds for inner in outcome.trace)
     if not isinstance(outcome, Done):
         raise StateHalt(Reason.CALL_FAILED, outcome.error, message=outcome.message)
     step.output = outcome.result if isinstance(outcome.result, str) else capped(format_value(outcome.result))

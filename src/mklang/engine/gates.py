@@ -110,6 +110,7 @@ class Decision:
             raise InternalError(f"{key}: an oracle answered a judgement with {type(verdict).__name__}")
         level.charge(verdict.usage)
         self.step.usage = self.step.usage + verdict.usage
+        self.step.seconds += verdict.seconds
         return verdict
 
     def _fallback(self, verdict: Verdict, after: int) -> Gate:

@@ -125,7 +125,10 @@ Request: TypeAlias = Produce | Judge | Hook | Tool | Ask | Nonce
 
 
 class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_field="kind"):
-    """A model's text. ``truncated`` when the model was cut off; ``finish_reason`` as the provider says it."""
+    """A model's text. ``truncated`` when the model was cut off, ``finish_reason`` as the provider says it.
+
+    ``seconds`` is how long the answer took, here and in the other answers; 0 when nobody measured.
+    """
 
     text: str
     reasoning: str | None = None
@@ -133,6 +136,7 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_fi
     model: str = ""
     finish_reason: str | None = None
     truncated: bool = False
+    seconds: float = 0.0
 
 
 class Read(Enum):
@@ -159,6 +163,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_fiel
     usage: Usage = NO_USAGE
     model: str = ""
     probabilities: tuple[float, ...] | None = None
+    seconds: float = 0.0
 
 
 class HookValue(msgspec.Struct, frozen=True, tag="hook-value", tag_field="kind"):
@@ -171,6 +176,7 @@ class Observation(msgspec.Struct, frozen=True, tag="observation", tag_field="kin
     """What a tool returned, as text."""
 
     text: str
+    seconds: float = 0.0
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply", tag_field="kind"):

@@ -51,6 +51,7 @@ async def _produce(
         raise InternalError(f"{key}: an oracle answered a produce request with {type(answer).__name__}")
     level.charge(answer.usage)
     step.usage = step.usage + answer.usage
+    step.seconds += answer.seconds
     step.reasoning = answer.reasoning
     step.model = answer.model or None
     step.output = answer.text
@@ -92,6 +93,7 @@ async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, s
     if not isinstance(answer, Observation):
         raise InternalError(f"{request.key}: an oracle answered a tool request with {type(answer).__name__}")
     step.output = answer.text
+    step.seconds += answer.seconds
     return answer.text, Mark.EXTERNAL
 
 

@@ -35,6 +35,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
     reasonings: list[str | None] | None = None
     sub_trace: SubTrace | None = None
     usage: Usage = NO_USAGE
+    seconds: float = 0.0
     model: str | None = None
     truncated: bool = False
     finish_reason: str | None = None
@@ -56,21 +57,13 @@ class TraceStep(msgspec.Struct, kw_only=True):
 
     def to_wire(self) -> dict[str, object]:
         """The JSON form, keys in the published order (L70, L71)."""
-        wire: dict[str, object] = {"state": self.state, "tier": self.tier}
-        for name in _EXECUTION:
-            value = getattr(self, name)
-            if value is not None and value is not False:
-                wire[name] = value
+        wire: dict[str, object] = {"state": self.state, "tier": self.tier, **_present(self, _EXECUTION)}
         if self.sub_trace is not None:
             wire["sub_trace"] = _sub_trace(self.sub_trace)
         if self.branch_errors:
             wire["branch_errors"] = [msgspec.to_builtins(failure) for failure in self.branch_errors]
-        if self.usage.total:
-            wire["cost"] = {"input_tokens": self.usage.input_tokens, "output_tokens": self.usage.output_tokens}
-        for name in _DECISION:
-            value = getattr(self, name)
-            if value is not None and value is not False and value != 0:
-                wire[name] = list(value) if isinstance(value, tuple) else value
+        wire |= _spent(self)
+        wire |= _present(self, _DECISION)
         wire |= {"step": self.step, "gate": self.gate, "policy": self.policy, "to": self.to}
         if self.error is not None:
             wire["error"] = self.error
@@ -94,6 +87,29 @@ _DECISION = (
     "tainted_arguments",
     "reply",
 )
+
+
+def _present(step: TraceStep, names: tuple[str, ...]) -> dict[str, object]:
+    """The named facts that are there; a tuple as the list JSON knows."""
+    wire: dict[str, object] = {}
+    for name in names:
+        value = getattr(step, name)
+        if value is not None and value is not False and value != 0:
+            wire[name] = list(value) if isinstance(value, tuple) else value
+    return wire
+
+
+def _spent(step: TraceStep) -> dict[str, object]:
+    """Tokens, money and time, each only where there was any."""
+    usage = step.usage
+    wire: dict[str, object] = {}
+    if usage.total:
+        wire["cost"] = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    if usage.nano_usd:
+        wire["usd"] = usage.nano_usd / 1e9
+    if step.seconds:
+        wire["seconds"] = round(step.seconds, 3)
+    return wire
 
 
 def _sub_trace(trace: SubTrace) -> list[object]:

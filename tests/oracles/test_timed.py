@@ -1,0 +1,94 @@
+"""Time limits: nothing is asked after the run's time, and one slow request does not hold the rest."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from mklang.engine.options import RunOptions
+from mklang.engine.oracle import Oracle
+from mklang.engine.outcome import Done, Halted, Outcome, Reason, Suspended
+from mklang.engine.requests import Answer, Nonce, NonceValue, Produced, Request
+from mklang.engine.run import arun
+from mklang.lang.reader import machine_from_text
+from mklang.oracles.timed import TimedOracle
+
+LOOP = machine_from_text("""
+machine: loop
+entry: s
+budget: 5
+states:
+  s:
+    structure: a word
+    prompt: go
+    output: o
+    gates: [{when: otherwise, then: ok, to: s}]
+""")
+
+
+class Clock:
+    """A clock that only moves when told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Slow:
+    """Every answer takes two seconds on the clock; ``stuck`` ones never come."""
+
+    def __init__(self, clock: Clock, *, stuck: bool = False) -> None:
+        self.clock = clock
+        self.stuck = stuck
+        self.asked = 0
+
+    async def answer(self, request: Request, /) -> Answer:
+        if isinstance(request, Nonce):
+            return NonceValue("a-seed")
+        self.asked += 1
+        if self.stuck:
+            await asyncio.Event().wait()
+        self.clock.now += 2
+        return Produced(text="ok")
+
+
+def run(oracle: Oracle, *, suspend: bool = False) -> Outcome:
+    return asyncio.run(arun(LOOP, oracle=oracle, options=RunOptions(suspend_on_limit=suspend)))
+
+
+def test_nothing_is_asked_once_the_runs_time_has_passed() -> None:
+    clock = Clock()
+    slow = Slow(clock)
+    outcome = run(TimedOracle(slow, elapsed=clock, run_seconds=3))
+    assert isinstance(outcome, Halted)
+    assert outcome.reason is Reason.TIME_EXHAUSTED
+    assert slow.asked == 2
+    assert [step.seconds for step in outcome.trace] == [2, 2, 0]
+
+
+def test_a_run_out_of_time_waits_where_the_host_wants_to_go_on_later() -> None:
+    clock = Clock()
+    outcome = run(TimedOracle(Slow(clock), elapsed=clock, run_seconds=3), suspend=True)
+    assert isinstance(outcome, Suspended)
+    assert outcome.reason is Reason.TIME_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [({"request_seconds": 0.01}, Reason.PROVIDER_ERROR), ({"run_seconds": 0.01}, Reason.TIME_EXHAUSTED)],
+)
+def test_an_answer_that_does_not_come_is_given_up(limits: dict[str, float], reason: Reason) -> None:
+    clock = Clock()
+    outcome = run(TimedOracle(Slow(clock, stuck=True), elapsed=clock, **limits))
+    assert isinstance(outcome, Halted)
+    assert outcome.reason is reason
+
+
+def test_without_limits_every_answer_comes_through() -> None:
+    clock = Clock()
+    slow = Slow(clock)
+    assert not isinstance(run(TimedOracle(slow, elapsed=clock)), Done)
+    assert slow.asked == 5

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import click
 
+from mklang.analysis.runner import Analyser
 from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, envelope, one_line, output_options
 from mklang.diagnostics import Diagnostic, Severity, in_order
+from mklang.host.library import callees_of, library_around
 from mklang.lang.files import read_source
 from mklang.lang.reader import read_machine
 
@@ -61,12 +63,18 @@ def command(files: Sequence[str], *, strict: bool, out: Output) -> int:
 
 
 def check_file(path: str, *, strict: bool) -> Checked:
-    """Read and analyse one file."""
+    """Read and analyse one file, and what its calls reach: of the other files only the errors count here."""
     source, problems = read_source(path)
     if source is None:
         return Checked(path, problems)
     reading = read_machine(source)
-    return Checked(path, in_order(reading.diagnostics))
+    machine = reading.machine
+    if machine is None:
+        return Checked(path, reading.diagnostics)
+    library = library_around(path, machine)
+    found = {*reading.diagnostics, *Analyser(library, strict=strict).check_all(machine)}
+    found |= set(callees_of(machine, library).diagnostics)
+    return Checked(path, in_order(one for one in found if one.path == path or one.severity is Severity.ERROR))
 
 
 def _print(checked: Sequence[Checked], out: Output) -> None:

@@ -34,11 +34,15 @@ def cells(text: str) -> int:
 
 def _draw_one(found: Diagnostic, lines: list[str], ink: Ink) -> Iterator[str]:
     span, colour = found.span, _COLOURS[found.severity]
-    place = f"{found.path}:{span.line}:{span.column}" if span else found.path
-    head = f"{ink(one_line(place), bold=True)}: " if place else ""
+    place = one_line(f"{found.path}:{span.line}:{span.column}" if span else found.path)
+    severity = f"{found.severity.value}:"
+    head = f"{place}: {severity}" if place else severity
     where = f"{found.where}: " if found.where else ""
-    severity = ink(f"{found.severity.value}:", colour, bold=True)
-    yield f"{head}{severity} {found.code}: {one_line(where + found.message)}"
+    line = ink.fold(f"{head} {found.code}: {one_line(where + found.message)}")
+    if line.startswith(head):
+        inked = ink(severity, colour, bold=True)
+        line = (f"{ink(place, bold=True)}: {inked}" if place else inked) + line.removeprefix(head)
+    yield line
     text = lines[span.line - 1] if span and span.line <= len(lines) else ""
     if span and text.strip():
         margin = f"{span.line} |"
@@ -46,7 +50,8 @@ def _draw_one(found: Diagnostic, lines: list[str], ink: Ink) -> Iterator[str]:
         yield f"  {ink(margin, dim=True)} {shown}"
         yield f"  {ink(margin[-1].rjust(len(margin)), dim=True)} {before}{ink(under, colour, bold=True)}"
     if found.hint:
-        yield f"  {ink('hint:', 'cyan')} {one_line(found.hint)}"
+        hint = ink.fold(f"  hint: {one_line(found.hint)}", "    ")
+        yield hint.replace("hint:", ink("hint:", "cyan"), 1)
 
 
 def _excerpt(text: str, span: Span) -> tuple[str, str, str]:

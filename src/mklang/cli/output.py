@@ -10,7 +10,9 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -84,14 +86,22 @@ def envelope(
 
 
 class Ink:
-    """Colours for one stream: codes when it takes them, plain text when not."""
+    """Colours for one stream: codes when it takes them, plain text when not. ``width`` is a terminal's, else None."""
 
     def __init__(self, stream: TextIO, choice: str) -> None:
-        self.on = choice == "always" or (choice == "auto" and is_terminal(stream) and _colour_wanted())
+        seen = is_terminal(stream)
+        self.on = choice == "always" or (choice == "auto" and seen and _colour_wanted())
+        self.width = shutil.get_terminal_size().columns if seen else None
 
     def __call__(self, text: str, colour: str | None = None, *, bold: bool = False, dim: bool = False) -> str:
         """The text in a colour. It must be printable already."""
         return click.style(text, fg=colour, bold=bold or None, dim=dim or None) if self.on and text else text
+
+    def fold(self, text: str, indent: str = "  ") -> str:
+        """One line as several that fit the terminal, the later ones indented."""
+        if self.width is None or len(text) <= self.width:
+            return text
+        return textwrap.fill(text, self.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

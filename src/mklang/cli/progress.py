@@ -35,6 +35,12 @@ class Progress:
         self._elapsed = elapsed
         self._console = Console(stderr=True, no_color=not color, markup=False, emoji=False, highlight=False)
         self._unicode = self._console.encoding.startswith("utf")
+        self._running: StateStart | None = None
+        self._inner: StateStart | None = None
+        self._since = 0.0
+        self._branches = 0
+        self._tokens = 0
+        self._pending = 0
         self._live = Live(
             console=self._console,
             get_renderable=self._line,
@@ -43,12 +49,6 @@ class Progress:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._running: StateStart | None = None
-        self._inner: StateStart | None = None
-        self._since = 0.0
-        self._branches = 0
-        self._tokens = 0
-        self._pending = 0
 
     def __enter__(self) -> Progress:
         self._since = self._elapsed()
@@ -82,11 +82,11 @@ class Progress:
         self._tokens += done.usage.total
         self._running, self._pending = None, 0
         symbol, plain, colour = _MARKS.get(done.policy, _HALT)
-        line = Text(f"{symbol if self._unicode else plain} ", style=colour, no_wrap=True, overflow="ellipsis")
+        line = Text.assemble((f"{symbol if self._unicode else plain} ", colour))
         line.append(one_line(done.state).ljust(_NAME_WIDTH), style="bold")
         line.append(f" {self._seconds():6.1f} s {done.usage.total:6} tokens  ", style="dim")
         line.append(self._told(done))
-        self._console.print(line)
+        self._console.print(line, no_wrap=True, overflow="ellipsis")
 
     def _told(self, done: StateDone) -> str:
         """What was decided and where it leads."""

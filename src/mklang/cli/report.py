@@ -24,13 +24,13 @@ def result_text(result: Json) -> str:
     return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
 
 
-def report(outcome: Outcome, ink: Ink, *, seconds: float, width: int | None) -> Iterator[str]:
-    """The lines that follow the result. ``width`` cuts long conditions for a terminal; None leaves them whole."""
+def report(outcome: Outcome, ink: Ink, *, seconds: float) -> Iterator[str]:
+    """The lines that follow the result. For a terminal long conditions are cut, elsewhere they stay whole."""
     yield f"{_status(outcome, ink)}: {_amounts(outcome, seconds)}"
     yield from _explanation(outcome, ink)
     if outcome.trace:
-        yield f"route: {_route(outcome.trace)}"
-        yield from _steps(outcome.trace, ink, width)
+        yield ink.fold(f"route: {_route(outcome.trace)}")
+        yield from _steps(outcome.trace, ink)
 
 
 def _status(outcome: Outcome, ink: Ink) -> str:
@@ -65,17 +65,17 @@ def _explanation(outcome: Outcome, ink: Ink) -> Iterator[str]:
         if outcome.result is None or outcome.result == "":
             yield f"  {ink('the result is empty', 'yellow')}"
         return
-    yield f"  {ink(one_line(outcome.error), bold=True)}"
-    yield f"  {outcome.reason.summary}"
+    yield ink(ink.fold(f"  {one_line(outcome.error)}", "    "), bold=True)
+    yield ink.fold(f"  {outcome.reason.summary}", "    ")
     if outcome.message:
-        yield f"  {one_line(outcome.message)}"
+        yield ink.fold(f"  {one_line(outcome.message)}", "    ")
     if isinstance(outcome, Suspended):
-        yield from (f"  question: {one_line(ask.question)}" for ask in outcome.asks)
+        yield from (ink.fold(f"  question: {one_line(ask.question)}", "    ") for ask in outcome.asks)
     most = diagnosis(outcome)
     if most is not None:
         yield f"  most visited: {one_line(most[0])}, {most[1]} times"
     if outcome.reason.hint:
-        yield f"  {ink('hint:', 'cyan')} {outcome.reason.hint}"
+        yield ink.fold(f"  hint: {outcome.reason.hint}", "    ").replace("hint:", ink("hint:", "cyan"), 1)
 
 
 def _route(trace: Sequence[TraceStep]) -> str:
@@ -86,7 +86,7 @@ def _route(trace: Sequence[TraceStep]) -> str:
     return " -> ".join([*stops, one_line(last.to) if last.to is not None else f"({last.policy})"])
 
 
-def _steps(trace: Sequence[TraceStep], ink: Ink, width: int | None) -> Iterator[str]:
+def _steps(trace: Sequence[TraceStep], ink: Ink) -> Iterator[str]:
     shown = [*trace[:_SHOWN], *trace[-_SHOWN:]] if len(trace) > 2 * _SHOWN else trace
     states = max(cells(_cut(step.state)) for step in shown)
     targets = max(cells(_cut(step.to or step.policy)) for step in shown)
@@ -94,7 +94,7 @@ def _steps(trace: Sequence[TraceStep], ink: Ink, width: int | None) -> Iterator[
         if len(shown) != len(trace) and index == _SHOWN:
             yield f"  ({len(trace) - len(shown)} more)"
         head = f"  {_pad(_cut(step.state), states)} -> {_pad(_cut(step.to or step.policy), targets)}  "
-        room = None if width is None else max(20, width - cells(head))
+        room = None if ink.width is None else max(20, ink.width - cells(head))
         yield f"{head}{ink(one_line(decided(step), room), dim=True)}"
         yield from (f"      {one_line(line)}" for line in _remarks(step))
 

@@ -1,0 +1,175 @@
+"""A run put together from its parts: machine and library, models, tools and hooks, options, clocks. Prints nothing.
+
+``prepare`` does everything that can fail before a token is spent; ``Session.run`` spends them. Surfaces show what they
+are told: warnings and a notice on the session, an outcome at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from mklang.analysis.runner import Analyser
+from mklang.diagnostics import Diagnostic, Severity, has_errors, in_order, near_miss
+from mklang.engine.events import Observer
+from mklang.engine.options import DEFAULT_OPTIONS, RunOptions
+from mklang.engine.oracle import Oracle
+from mklang.engine.outcome import Outcome
+from mklang.engine.run import arun
+from mklang.errors import DocumentError
+from mklang.hooks.registry import HookRegistry
+from mklang.host.inputs import undeclared
+from mklang.host.library import callees_of, library_around
+from mklang.host.models import Models, choose_models
+from mklang.host.seam import REAL, Seam
+from mklang.lang.models import HookCondition, Machine, Tool
+from mklang.lang.reader import read_file
+from mklang.lang.values import Json
+from mklang.oracles.live import LiveOracle
+from mklang.oracles.timed import TimedOracle
+from mklang.tools.registry import ToolRegistry
+
+CLOCKS = ("today", "now")
+"""Context keys that the host fills when a machine declares them and nobody gave them a value (L64)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What somebody wants to be run. ``inputs`` are context paths with values; ``strict`` refuses unknown versions."""
+
+    path: str
+    inputs: Mapping[str, Json] = field(default_factory=dict)
+    options: RunOptions = DEFAULT_OPTIONS
+    config: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A machine that passed every check, with what it can call and the warnings about it."""
+
+    machine: Machine
+    library: Mapping[str, Machine]
+    warnings: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A run that is ready to start. ``notice`` says in one line which models answer."""
+
+    machine: Machine
+    library: Mapping[str, Machine]
+    inputs: Mapping[str, Json]
+    options: RunOptions
+    models: Models
+    oracle: Oracle
+    warnings: tuple[Diagnostic, ...]
+
+    @property
+    def notice(self) -> str:
+        """One line about the models, for a person."""
+        return self.models.notice
+
+    async def run(self, observer: Observer | None = None) -> Outcome:
+        """Run to the end and let go of the models, however it ends."""
+        try:
+            return await arun(
+                self.machine,
+                self.inputs,
+                oracle=self.oracle,
+                library=self.library,
+                options=self.options,
+                observer=observer,
+            )
+        finally:
+            await self.models.aclose()
+
+
+def prepare(
+    order: Order, *, tools: ToolRegistry | None = None, hooks: HookRegistry | None = None, seam: Seam = REAL
+) -> Session:
+    """Put a run together. Raises ``DocumentError`` with everything that is wrong with the machine or what it calls,
+    ``ConfigError`` or ``MissingExtra`` when there is no model to answer."""
+    tools, hooks = tools or ToolRegistry(), hooks or HookRegistry()
+    loaded = load(order.path, strict=order.strict)
+    inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
+    models = choose_models(config=order.config, provider=order.provider, model=order.model, base_url=order.base_url)
+    live = LiveOracle(models=models.tiers, judge=models.judge, tools=tools, hooks=hooks, nonce=seam.nonce)
+    return Session(
+        machine=loaded.machine,
+        library=loaded.library,
+        inputs=inputs,
+        options=msgspec.structs.replace(order.options, trusted=order.options.trusted | trusted),
+        models=models,
+        oracle=TimedOracle(live, elapsed=seam.elapsed),
+        warnings=(
+            *loaded.warnings,
+            *undeclared(loaded.machine, order.inputs),
+            *missing_parts(loaded, tools, hooks),
+        ),
+    )
+
+
+def load(path: str, *, strict: bool = False) -> Loaded:
+    """Read and check a machine and everything it can call (L11, L15, W11). Raises ``DocumentError``."""
+    reading = read_file(path)
+    machine = reading.machine
+    if machine is None:
+        raise DocumentError(reading.diagnostics)
+    library = library_around(path, machine)
+    callees = callees_of(machine, library)
+    checked = Analyser(library, strict=strict).check_all(machine)
+    found = in_order({*reading.diagnostics, *callees.diagnostics, *checked})
+    if has_errors(found):
+        raise DocumentError(found)
+    return Loaded(machine=machine, library=callees.machines, warnings=found)
+
+
+def fill_clocks(machine: Machine, inputs: Mapping[str, Json], seam: Seam) -> tuple[dict[str, Json], frozenset[str]]:
+    """The inputs with the host's clock in them, and the paths the host vouches for (L64, W6).
+
+    Only keys that the machine declares are filled, and only where neither it nor the inputs give them a value.
+    """
+    filled = dict(inputs)
+    empty = [key for key in CLOCKS if key in machine.context and filled.get(key, machine.context[key]) in (None, "")]
+    if empty:
+        moment = seam.now()
+        texts = {"today": moment.date().isoformat(), "now": moment.isoformat(timespec="seconds")}
+        filled |= {key: texts[key] for key in empty}
+    return filled, frozenset(empty)
+
+
+def missing_parts(loaded: Loaded, tools: ToolRegistry, hooks: HookRegistry) -> tuple[Diagnostic, ...]:
+    """A warning for each tool and hook of the machine and its callees that this host does not have (L15)."""
+    machines = {loaded.machine.name: loaded.machine, **loaded.library}
+    return in_order({found for machine in machines.values() for found in _missing_in(machine, tools, hooks)})
+
+
+def _missing_in(machine: Machine, tools: ToolRegistry, hooks: HookRegistry) -> Iterator[Diagnostic]:
+    for state in machine.states.values():
+        if isinstance(state, Tool) and state.tool not in tools:
+            yield Diagnostic(
+                code="tool-missing",
+                message=f"this host has no tool '{state.tool}'; a run that gets here halts",
+                path=machine.source_name,
+                span=state.at.value("tool"),
+                where=f"states.{state.id}",
+                severity=Severity.WARNING,
+                hint=near_miss(state.tool, tools) or f"it has {', '.join(sorted(tools))}",
+            )
+        for gate in state.gates:
+            if isinstance(gate.condition, HookCondition) and gate.condition.name not in hooks:
+                yield Diagnostic(
+                    code="hook-missing",
+                    message=f"this host has no hook '{gate.condition.name}'; a run that asks it halts",
+                    path=machine.source_name,
+                    span=gate.at.value("hook"),
+                    where=f"states.{state.id}.gates[{gate.index}]",
+                    severity=Severity.WARNING,
+                    hint=near_miss(gate.condition.name, hooks) or f"it has {', '.join(sorted(hooks))}",
+                )

@@ -14,6 +14,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,17 +86,19 @@ def shown_in(source: str, path: str) -> list[Shown]:
     return found
 
 
+@cache
 def all_tests() -> list[Shown]:
     """Every test of the suite."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     return [one for file in files for one in shown_in(file.read_text("utf-8"), file.relative_to(ROOT).as_posix())]
 
 
+@cache
 def all_cases() -> list[Shown]:
     """Our own conformance cases; a case names its rules at the end of its description."""
     found = []
     for file in sorted((ROOT / "conformance/cases").glob("*.yaml")):
-        description = yaml.safe_load(file.read_text("utf-8"))["description"]
+        description = yaml.load(file.read_text("utf-8"), Loader=yaml.CSafeLoader)["description"]
         rules = re.search(r"Rules: ((?:[LSW]\d+(?:, )?)+)\.\s*$", description)
         found.append(Shown(file.stem, tuple(rules[1].split(", ")) if rules else ()))
     return found

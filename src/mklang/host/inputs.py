@@ -199,13 +199,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _depth(value: Json) -> int:
-    """Nesting depth, without recursion."""
-    deepest, queue = 0, [(value, 0)]
+    """How many lists and maps lie within each other, without recursion."""
+    deepest, queue = 0, [(value, 1)]
     while queue:
         item, depth = queue.pop()
-        deepest = max(deepest, depth)
-        inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-        queue.extend((one, depth + 1) for one in inner)
+        if isinstance(item, dict | list):
+            deepest = max(deepest, depth)
+            queue.extend((one, depth + 1) for one in (item.values() if isinstance(item, dict) else item))
     return deepest
 
 

@@ -152,7 +152,8 @@ class Fields:
         entry = self.entries.get(name)
         if entry is None:
             return None
-        return read_map(entry[1], self.findings, below(self.where, name), f"'{name}' takes a map")
+        where, expected = below(self.where, name), f"'{name}' takes a map"
+        return read_map(entry[1], self.findings, where, expected, at=self.position(name))
 
     def items(self, name: str) -> list[Node] | None:
         """The items of a list."""

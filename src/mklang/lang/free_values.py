@@ -24,7 +24,7 @@ def read_value(node: Node, findings: Findings, where: str) -> Frozen:
     """A free value: plain JSON, frozen. What other YAML readers would take for something else is pointed out."""
     if isinstance(node, MappingNode):
         entries = read_map(node, findings, where, "")
-        if node.flow_style:
+        if entries is not None and node.flow_style:
             _warn_braces(node, findings, where)
         return MappingProxyType(read_values(entries or {}, findings, where))
     if not check_tag(node, findings, where):

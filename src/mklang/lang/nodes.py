@@ -70,13 +70,18 @@ def describe(node: Node) -> str:
     return f"the {'boolean' if isinstance(value, bool) else 'number'} {shorten(node.value)}"
 
 
-def read_map(node: Node, findings: Findings, where: str, expected: str) -> dict[str, Entry] | None:
-    """The entries of a map by key. Merge keys are expanded (L1), a repeated key is an error (W40)."""
+def read_map(
+    node: Node, findings: Findings, where: str, expected: str, *, at: Position | None = None
+) -> dict[str, Entry] | None:
+    """The entries of a map by key. Merge keys are expanded (L1), a repeated key is an error (W40).
+
+    ``expected`` begins the message for something that is no map; ``at`` is the node's place, if its key is known.
+    """
     if not check_tag(node, findings, where):
         return None
     if not isinstance(node, MappingNode):
         hint = "delete the key, or write '{}' for an empty map" if is_blank(node) else ""
-        findings.add("wrong-type", f"{expected}, not {describe(node)}", Position(node), where, hint=hint)
+        findings.add("wrong-type", f"{expected}, not {describe(node)}", at or Position(node), where, hint=hint)
         return None
     entries: dict[str, Entry] = {}
     inherited: list[Node] = []

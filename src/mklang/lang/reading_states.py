@@ -39,10 +39,10 @@ _REQUIRED = {place: frozenset(name for name, key in KEYS_AT[place].items() if ke
 def read_state(name: str, entry: Entry, findings: Findings, *, lenient: bool) -> State | None:
     """The state called ``name``, or None when something required is missing or wrong."""
     where = below("states", name)
-    entries = read_map(entry[1], findings, where, "a state is a map")
+    at = Position(entry[1], entry[0])
+    entries = read_map(entry[1], findings, where, "a state is a map", at=at)
     if entries is None:
         return None
-    at = Position(entry[1], entry[0])
     fields = Fields(entries, findings, _STATE_KEYS, where=where, at=Position(entry[0]))
     place = _kind(fields, lenient=lenient)
     if place is Place.TOOL:

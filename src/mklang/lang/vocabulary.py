@@ -84,7 +84,7 @@ GATES = frozenset({Place.OK, Place.REPAIR, Place.ESCALATE, Place.FAIL})
 _DECLARATION = frozenset({Place.DECLARATION})
 
 _TIERS = MappingProxyType({tier.value: "0.2" for tier in Tier})
-_ONE_KEY = TextRule(re.compile(r"^[^.]*[^\s.][^.]*$"), "must be a context key, not empty and without a dot")
+_ONE_KEY = TextRule(re.compile(r"^(?=[^.]*$)\s*\S"), "must be a context key, not empty and without a dot")
 _SOMETHING = TextRule(re.compile(r"\S"), "must not be empty")
 
 KEYS: tuple[Key, ...] = (

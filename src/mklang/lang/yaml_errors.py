@@ -51,6 +51,14 @@ class _Scene:
     def at_end(self) -> bool:
         return self.mark.line >= len(self.lines) or not any(line.strip() for line in self.lines[self.mark.line :])
 
+    @property
+    def place(self) -> Span:
+        """The mark; or the last thing written, when the parser stopped at the end."""
+        if not self.at_end:
+            return _one(self.mark.line, self.mark.column)
+        number = max((number for number, line in enumerate(self.lines) if line.strip()), default=0)
+        return _one(number, max(0, len(self.lines[number].rstrip()) - 1))
+
 
 @dataclass(frozen=True, slots=True)
 class _Words:
@@ -94,7 +102,7 @@ def explain(error: Exception, path: str, text: str) -> Diagnostic:
         code=words.code,
         message=words.message,
         path=path,
-        span=words.at or _one(mark.line, min(mark.column, len(scene.line))),
+        span=words.at or scene.place,
         hint=words.hint,
     )
 

@@ -1,0 +1,98 @@
+"""What one endpoint takes for one model: which optional parameters, and which form for a judge's reply.
+
+Endpoints that call themselves compatible differ in small ways and say so with a 400. A dialect is learned from such
+refusals, one parameter at a time. Only what mklang added by itself is ever left out: what a host configured is sent or
+the endpoint's refusal is reported (W66), never dropped in silence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from mklang.lang.values import Json
+from mklang.llm.base import Exchange, choice_schema, derived_seed, sendable
+
+REFUSALS = frozenset({400, 404, 415, 422, 501})
+"""Statuses with which endpoints refuse a parameter."""
+
+PRODUCE_TOKENS = 4096
+"""The output limit when the tier sets none (L103)."""
+JUDGE_TOKENS = 2048
+"""The output limit of a judge's reply: a number, and room for a model that thinks first."""
+
+_LIMITS = ("max_tokens", "max_completion_tokens")
+_FORM = re.compile(r"response_format|json_schema|json_object|structured output|guided|grammar", re.IGNORECASE)
+
+
+class Form(IntEnum):
+    """How a judge's reply is held to its form, from the strictest on."""
+
+    SCHEMA = 0
+    JSON = 1
+    FREE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """What has been learned so far. ``limit`` is the endpoint's name for the output limit."""
+
+    form: Form = Form.SCHEMA
+    temperature: bool = True
+    limit: str = "max_tokens"
+
+    def body(self, exchange: Exchange) -> dict[str, Json]:
+        """The request's body. The host's parameters stand over ours, except those that make it the request it is."""
+        judging = exchange.choices is not None
+        params = dict(exchange.params)
+        limit = next(
+            (params.pop(name) for name in _LIMITS if name in params), JUDGE_TOKENS if judging else PRODUCE_TOKENS
+        )
+        body: dict[str, Json] = {self.limit: limit}
+        if self.temperature:
+            body["temperature"] = exchange.temperature
+        body |= params
+        seed = params.get("seed")
+        if isinstance(seed, int):
+            body["seed"] = derived_seed(exchange.key, seed)
+        body = {name: value for name, value in body.items() if value is not None}
+        if exchange.choices is not None and self.form is not Form.FREE:
+            body["response_format"] = _form(self.form, exchange.choices)
+        body["model"] = exchange.model
+        body["messages"] = [
+            {"role": "system", "content": sendable(exchange.system)},
+            {"role": "user", "content": sendable(exchange.user)},
+        ]
+        return body
+
+    def learn(self, exchange: Exchange, message: str) -> Dialect | None:
+        """The dialect to try after a refusal with this message; None when it names nothing that we could change."""
+        if exchange.choices is not None and self.form is not Form.FREE and _FORM.search(message):
+            return replace(self, form=Form(self.form + 1))
+        other = _LIMITS[1 - _LIMITS.index(self.limit)]
+        if self.limit == _LIMITS[0] and _names(message, self.limit) and _names(message, other):
+            return replace(self, limit=other)
+        if self.temperature and "temperature" not in exchange.params and _names(message, "temperature"):
+            return replace(self, temperature=False)
+        return None
+
+
+def output_limit(body: Mapping[str, Json]) -> int | None:
+    """The output limit a body asks for."""
+    limits = [value for name in _LIMITS if isinstance(value := body.get(name), int)]
+    return limits[0] if limits else None
+
+
+def _form(form: Form, choices: int) -> dict[str, Json]:
+    if form is Form.JSON:
+        return {"type": "json_object"}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": "verdict", "strict": True, "schema": choice_schema(choices)},
+    }
+
+
+def _names(message: str, parameter: str) -> bool:
+    return re.search(rf"\b{parameter}\b", message) is not None

@@ -1,0 +1,109 @@
+"""What an endpoint says when it has no reply: the exception for it, and a message its operator can work with."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from mklang.errors import AnswerFailed, ProviderFailed
+from mklang.llm.retry import RETRIED, Transient
+
+BODY_BYTES = 200
+"""How much of a body a message shows."""
+MESSAGE_CHARS = 600
+
+_PERMANENT = re.compile(
+    "exceed_context_size|context_length_exceeded|insufficient_quota|content_filter|raise_exception|too large to process"
+)
+"""Signs in a body that the same request would fail the same way, whatever the status (P-16, P-20, P-21)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a body came from, for messages. ``status`` is None when no HTTP was involved, ``text`` is the body."""
+
+    endpoint: str
+    status: int | None = None
+    text: str = ""
+
+    def failure(self, what: str, body: object = None) -> str:
+        """A message: the endpoint, the status, what happened, and what the body looks like."""
+        start = self.text.encode("utf-8", "replace")[:BODY_BYTES].decode("utf-8", "ignore")
+        shape = [_keys(body), f"body begins: {' '.join(start.split())}" if start else ""]
+        return self._line(what, "; ".join(filter(None, shape)))
+
+    def error(self, said: str, body: object) -> str:
+        """A message with the endpoint's own words, which make the body's beginning superfluous."""
+        return self._line(said[:MESSAGE_CHARS], _keys(body))
+
+    def _line(self, what: str, shape: str) -> str:
+        status = f" answered HTTP {self.status}" if self.status is not None else ""
+        return f"{self.endpoint}{status}: {what}{f' ({shape})' if shape else ''}"
+
+
+def parse_body(text: str) -> object:
+    """A body as JSON, or None."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def failure_of(body: object, origin: Origin, *, error: object = None, wait: float | None = None) -> Exception:
+    """The exception for an error body: ``Transient`` where trying again can help, ``ProviderFailed`` where not.
+
+    Inside a success the error's own code counts as its status. ``wait`` is the pause the endpoint asks for.
+    """
+    said = error_message(body, error)
+    hint = _hint(error if error is not None else _error_in(body), said)
+    message = origin.error(hint, body) if said else origin.failure("an error without a message", body)
+    if _status(origin, error) in RETRIED and not _PERMANENT.search(origin.text):
+        return Transient(message, wait)
+    return ProviderFailed(message)
+
+
+def error_message(body: object, error: object = None) -> str:
+    """What an error body says, in one line; empty when it says nothing readable (P-21 to P-23)."""
+    found = error if error is not None else _error_in(body)
+    if isinstance(found, str):
+        inner = parse_body(found)
+        return error_message(inner) if isinstance(inner, dict) else " ".join(found.split())
+    if isinstance(found, dict):
+        said = found.get("message") or found.get("type") or found.get("code")
+        return " ".join(str(said).split()) if said else ""
+    return ""
+
+
+def as_answer_failed(failed: Exception) -> AnswerFailed:
+    """For back-ends that retry nothing: every failure is final."""
+    return failed if isinstance(failed, AnswerFailed) else ProviderFailed(str(failed))
+
+
+def _error_in(body: object) -> object:
+    return (body.get("error") or body.get("detail") or body.get("message")) if isinstance(body, dict) else None
+
+
+def _status(origin: Origin, error: object) -> int | None:
+    code = error.get("code") if isinstance(error, dict) else None
+    inside = origin.status is None or origin.status < 400
+    if inside and (isinstance(code, int) or (isinstance(code, str) and code.isdecimal())):
+        return int(str(code)[:9])
+    return origin.status
+
+
+def _hint(error: object, said: str) -> str:
+    """The endpoint's words, or better ones where we know what they mean."""
+    if isinstance(error, str) and isinstance(inner := parse_body(error), dict):
+        return _hint(_error_in(inner), said)
+    if isinstance(error, dict):
+        if error.get("code") == "content_filter":
+            return f"filtered by the provider: {said}"
+        needed, window = error.get("n_prompt_tokens"), error.get("n_ctx")
+        if isinstance(needed, int) and isinstance(window, int):
+            return f"the prompt has {needed} tokens and the model's window {window}: shorten what the state is given"
+    return said
+
+
+def _keys(body: object) -> str:
+    return f"body keys: {', '.join(map(str, body)) or 'none'}" if isinstance(body, dict) else ""

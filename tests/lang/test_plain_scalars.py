@@ -110,6 +110,17 @@ def test_what_json_cannot_hold_is_an_error_at_its_place(written: str, problem: s
     assert problems(with_context(f"{{a: {written}}}")) == [problem]
 
 
+def test_a_tag_can_make_text_of_what_would_be_a_number() -> None:
+    state = machine(smallest("One line.", "!!str 5")).states["a"]
+    assert isinstance(state, Generative)
+    assert state.structure == "5"
+    assert problems(smallest("One line.", "!!int 5")) == ["wrong-type 6:16"]
+
+
+def test_a_key_with_a_foreign_tag_is_an_error() -> None:
+    assert problems(with_context("{!x a: 1, !!str b: 2}")) == ["yaml-tag 1:11"]
+
+
 def test_a_tagged_text_that_looks_like_a_tag_is_quoted_instead() -> None:
     text = smallest("Say hello.", "!important text")
     assert problems(text) == ["yaml-tag 7:13"]

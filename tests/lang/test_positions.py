@@ -69,3 +69,16 @@ def test_the_text_of_a_scalar_as_written_can_be_found() -> None:
     }
     assert [text[raw.start : raw.end] for raw in found.values() if raw][:3] == ["see", "'it''s'", '"\\n"']
     assert found["list"] is None
+
+
+def test_a_key_that_is_no_text_is_passed_over() -> None:
+    root, _ = compose(Source("m", "? [a]\n: 1\nb: 2\n"))
+    assert at(Position(root).value("b")) == (3, 4, 3, 5)
+
+
+def test_a_list_that_ends_with_an_alias_ends_on_its_own_line() -> None:
+    root, _ = compose(Source("m", "a: &a {x: 1}\nb:\n  - 1\n  - *a\nc: 1\n"))
+    span = Position(root).value("b")
+    assert span
+    assert span.line == 3
+    assert span.end_line in {4, 5}

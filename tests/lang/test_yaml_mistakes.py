@@ -26,6 +26,7 @@ from tests.lang.documents import hint, message, problems, read, smallest, with_c
         pytest.param("a: 1\n...\nb: 2", "yaml-documents 3:1", "second document", id="text after the end"),
         pytest.param("%YAML 9.9\n---\na: 1", "yaml-version 1:1", "%YAML", id="a YAML of the future"),
         pytest.param("%FOO 1\n---\na: 1", "yaml-syntax 1:5", "directive", id="an unknown directive"),
+        pytest.param("%", "yaml-syntax 1:2", "directive", id="a percent sign alone"),
         pytest.param('a: "x', "yaml-syntax 1:4", "never closed", id="an open quote"),
         pytest.param('a: "x\n---\n"', "yaml-syntax 1:4", "never closed", id="a separator inside quotes"),
         pytest.param("a: [1, 2", "yaml-syntax 1:4", "']'", id="an open bracket"),

@@ -71,8 +71,7 @@ class _Words:
 
 
 def bad_character(path: str, text: str) -> Diagnostic | None:
-    """The diagnostic for the first character that no YAML document may hold, if there is one: control characters
-    and halves of surrogate pairs."""
+    """The diagnostic for the first character that no YAML document may hold, if there is one."""
     found = _UNPRINTABLE.search(text)
     if found is None:
         return None

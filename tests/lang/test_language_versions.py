@@ -29,7 +29,6 @@ def test_an_empty_version_is_none_and_an_unknown_one_is_kept() -> None:
     assert machine("mklang: next\n" + smallest()).version == "next"
 
 
-@pytest.mark.rule("L14")
 def test_every_newer_feature_is_found_once_with_its_first_place() -> None:
     found = [(one.name, one.since, one.where, one.at.span.line if one.at.span else 0) for one in features(machine(NEW))]
     assert found == [
@@ -40,7 +39,7 @@ def test_every_newer_feature_is_found_once_with_its_first_place() -> None:
     ]
 
 
-@pytest.mark.rule("L14", "W52")
+@pytest.mark.rule("W52")
 @pytest.mark.parametrize(
     ("version", "text", "names"),
     [

@@ -22,7 +22,6 @@ def test_a_file_is_utf_8_with_or_without_a_byte_order_mark(tmp_path: Path, start
     assert codes(str(path)) == []
 
 
-@pytest.mark.rule("L10", "W60")
 def test_missing_files_and_directories_are_told_apart(tmp_path: Path) -> None:
     assert codes(tmp_path / "none.mkl") == ["file-missing"]
     assert codes(tmp_path) == ["file-is-directory"]
@@ -60,7 +59,6 @@ def test_a_file_above_the_size_limit_is_refused(tmp_path: Path) -> None:
     assert codes(path) == ["file-too-large"]
 
 
-@pytest.mark.rule("L10")
 def test_loading_raises_with_every_problem_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "m.mkl"
     path.write_text("machine: m\nbudget: 0\n")

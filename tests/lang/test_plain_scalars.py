@@ -187,7 +187,6 @@ def test_backslash_n_in_plain_text_is_two_characters() -> None:
     assert state.prompt.text == r"one\ntwo"
 
 
-@pytest.mark.rule("L28")
 def test_texts_directly_under_input_are_templates_and_everything_else_is_a_literal() -> None:
     text = with_state(
         "tool: t\ninput: {a: 'x {{y}}', b: 5, c: ['{{y}}'], d: ~, on: true}\n"

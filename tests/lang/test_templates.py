@@ -31,7 +31,6 @@ def test_a_placeholder_is_a_path_in_double_braces(text: str, paths: list[str]) -
     assert [one.path for one in parse_template(text).placeholders] == paths
 
 
-@pytest.mark.rule("L24")
 def test_a_path_is_split_at_its_dots() -> None:
     (found,) = parse_template("{{a.b.c}}").placeholders
     assert (found.keys, found.root) == (("a", "b", "c"), "a")
@@ -56,7 +55,6 @@ def test_parsing_the_literal_parts_again_finds_no_placeholder_that_was_missed(te
     assert all(not list(parse_template(one).placeholders) for one in literals)
 
 
-@pytest.mark.rule("L28")
 @pytest.mark.parametrize(
     ("text", "path"),
     [("{{x}}", "x"), (" {{ x }}\n", "x"), ("a {{x}}", None), ("{{x}}{{y}}", None), ("", None), ("x", None)],

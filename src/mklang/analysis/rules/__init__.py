@@ -1,1 +1,1 @@
-
+"""The rules, one file each, in families. ``registry`` lists them."""

@@ -1,0 +1,1 @@
+"""A caller and its callee beside each other."""

@@ -1,0 +1,1 @@
+"""What is written to the blackboard and read from it."""

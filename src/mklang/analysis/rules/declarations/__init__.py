@@ -1,0 +1,1 @@
+"""The ``tools`` and ``hooks`` blocks beside what the machine uses."""

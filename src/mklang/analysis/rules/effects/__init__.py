@@ -1,0 +1,1 @@
+"""Tools that change the world, and whose word they run on."""

@@ -1,0 +1,1 @@
+"""What the gates of one state decide, or cannot."""

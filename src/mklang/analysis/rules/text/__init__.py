@@ -1,0 +1,1 @@
+"""What YAML makes of a text that the author did not see."""

@@ -1,0 +1,1 @@
+"""The language version a document declares beside the features it uses."""

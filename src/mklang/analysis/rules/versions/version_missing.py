@@ -1,0 +1,50 @@
+"""The document uses features of a later version and declares none.
+
+One note for the machine, at the first use of the newest feature.
+
+Why: who reads the document cannot tell which versions of mklang understand it. The run is not affected (L3, W52).
+
+Fires:
+    states:
+      plan:
+        parse: list
+        structure: A JSON list.
+        prompt: Name three topics.
+        output: topics
+        gates: [{ when: otherwise, then: ok, to: END }]
+
+Repaired:
+    mklang: "0.3"
+    states:
+      plan:
+        parse: list
+        structure: A JSON list.
+        prompt: Name three topics.
+        output: topics
+        gates: [{ when: otherwise, then: ok, to: END }]
+
+Fix: safe. Declare the version that brought the newest feature; the version changes nothing about a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mklang.analysis.features import used_features
+from mklang.analysis.registry import Finding, Rule
+from mklang.analysis.subject import Subject
+from mklang.diagnostics import Severity
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """The newest feature in use, when no version is declared."""
+    if subject.machine.version:
+        return
+    uses = list(used_features(subject.machine))
+    if uses:
+        newest = max(uses, key=lambda use: use.since)
+        message = f"'{newest.name}' came with {newest.version}, and the document declares no version"
+        yield Finding(newest.spot, message, f'begin the document with mklang: "{newest.version}"')
+
+
+RULE = Rule(code="version-missing", severity=Severity.NOTE, find=find, basis="L3 L14", page=__doc__)

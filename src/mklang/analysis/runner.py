@@ -1,0 +1,119 @@
+"""Rules applied to machines: the two questions every command asks, ``check`` and ``lint`` (L11-L16).
+
+A finding never stops another. What a rule found becomes a diagnostic here, with the rule's code and the file's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from mklang.analysis.closure import Closure
+from mklang.analysis.facts import Facts
+from mklang.analysis.registry import CHECK, LINT, Finding, Rule, every, load
+from mklang.analysis.subject import Subject
+from mklang.diagnostics import Diagnostic, Severity, in_order
+from mklang.lang.models import Machine, Tier
+from mklang.source import Source, Span
+
+
+class Analyser:
+    """Checks and lints machines against one library, and looks at each machine of it only once."""
+
+    def __init__(
+        self,
+        library: Mapping[str, Machine] | None = None,
+        *,
+        strict: bool = False,
+        tiers: Collection[Tier] | None = None,
+    ) -> None:
+        """``library`` maps names to machines, lazily if it likes, and ``tiers`` are those the host has a model for.
+
+        None for either means that it is not known, and then nothing is said about it.
+        """
+        self._library = library
+        self._strict = strict
+        self._tiers = None if tiers is None else frozenset(tiers)
+        self._facts: dict[int, Facts] = {}
+
+    def check(self, machine: Machine, source: Source | None = None) -> tuple[Diagnostic, ...]:
+        """Errors and warnings, in reading order."""
+        return apply_rules(load(CHECK), self.subject(machine, source))
+
+    def lint(self, machine: Machine, source: Source | None = None) -> tuple[Diagnostic, ...]:
+        """Errors, warnings, findings and notes, in reading order. ``source`` sharpens places and lets text be seen."""
+        return apply_rules(load(CHECK) + load(LINT), self.subject(machine, source))
+
+    def check_all(self, machine: Machine) -> tuple[Diagnostic, ...]:
+        """``check`` for the machine and everything it can call, each once: what a run wants to know first (L15)."""
+        reached = self.subject(machine).closure.reached.values()
+        return tuple(found for facts in reached for found in self.check(facts.machine))
+
+    def subject(self, machine: Machine, source: Source | None = None) -> Subject:
+        """The machine with what surrounds it."""
+        facts = self.facts(machine)
+        closure = Closure(facts, self._library, self.facts)
+        return Subject(facts, closure, source=source, strict=self._strict, tiers=self._tiers)
+
+    def facts(self, machine: Machine) -> Facts:
+        """The facts about a machine, remembered as long as this analyser lives."""
+        return self._facts.setdefault(id(machine), Facts(machine))
+
+
+def check_machine(
+    machine: Machine,
+    *,
+    library: Mapping[str, Machine] | None = None,
+    source: Source | None = None,
+    strict: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """Errors and warnings about one machine (L12-L14). Without a ``library`` nothing is said about its callees."""
+    return Analyser(library, strict=strict).check(machine, source)
+
+
+def lint_machine(
+    machine: Machine,
+    *,
+    library: Mapping[str, Machine] | None = None,
+    source: Source | None = None,
+    strict: bool = False,
+) -> tuple[Diagnostic, ...]:
+    """Everything that is known about one machine before a run: ``check`` and the findings of L16."""
+    return Analyser(library, strict=strict).lint(machine, source)
+
+
+def check_tiers(machine: Machine, tiers: Collection[Tier]) -> tuple[Diagnostic, ...]:
+    """Only this: the tiers that the machine uses and the host has no model for (L12, E7)."""
+    return apply_rules(load(("targets.tier_missing",)), Analyser(tiers=tiers).subject(machine))
+
+
+def fails_strict(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether ``lint --strict`` fails on these: errors always, findings unless they are notes, warnings never (L18)."""
+    strict = {rule.code for rule in every() if rule.strict}
+    return any(
+        found.severity is Severity.ERROR or (found.severity is Severity.WARNING and found.code in strict)
+        for found in diagnostics
+    )
+
+
+def apply_rules(rules: Iterable[Rule], subject: Subject) -> tuple[Diagnostic, ...]:
+    """What these rules find. A part that is used twice through a YAML alias has its findings once."""
+    path = subject.machine.source_name
+    found: dict[tuple[str, Span | str, str], Diagnostic] = {}
+    for rule in rules:
+        for finding in rule.find(subject):
+            spot = finding.spot
+            key = (rule.code, spot.span or spot.where, finding.message)
+            found.setdefault(key, _diagnostic(rule, finding, path))
+    return in_order(found.values())
+
+
+def _diagnostic(rule: Rule, finding: Finding, path: str) -> Diagnostic:
+    return Diagnostic(
+        code=rule.code,
+        message=finding.message,
+        path=path,
+        span=finding.spot.span,
+        where=finding.spot.where,
+        severity=finding.severity or rule.severity,
+        hint=finding.hint,
+    )

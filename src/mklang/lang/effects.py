@@ -1,0 +1,53 @@
+"""What the tools and hooks that the language knows by name touch: the one table of it (L59, L77).
+
+Who asks: the run, to guard effectful tools; the analysis, to find the same facts before a run. What a host's own tools
+and hooks touch is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file"})
+"""Tools that only look (L77). Every other tool is taken to change the world until the host says otherwise."""
+
+HOOK_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "always_true": (),
+        "always_false": (),
+        "amount_le_100": ("amount",),
+        "has_receipt": ("has_receipt",),
+        "auto_approve_ok": ("amount", "has_receipt"),
+        "write_failed": (),
+    }
+)
+"""The built-in hooks and the top-level context keys each looks at (L59)."""
+
+OUTPUT_HOOKS = frozenset({"write_failed"})
+"""Built-in hooks that look at the output of the state they stand on."""
+
+_COMPARISONS = ("eq:", "neq:")
+
+
+def is_comparison(hook: str) -> bool:
+    """Whether a hook's name has the form of a built-in comparison, well-formed or not (L59)."""
+    return hook.startswith(_COMPARISONS)
+
+
+def compared_key(hook: str) -> str | None:
+    """The context key that ``eq:KEY:VALUE`` or ``neq:KEY:VALUE`` looks at; None when the name is not well-formed."""
+    if not is_comparison(hook):
+        return None
+    parts = hook.split(":", 2)
+    return parts[1] if len(parts) == 3 and parts[1] else None
+
+
+def keys_read(hook: str, output: str) -> tuple[str, ...] | None:
+    """The context keys a hook on a state with this ``output`` looks at; None for a host's own hook."""
+    key = compared_key(hook)
+    if key is not None:
+        return (key,)
+    if hook not in HOOK_KEYS:
+        return None
+    return (*HOOK_KEYS[hook], output) if hook in OUTPUT_HOOKS else HOOK_KEYS[hook]

@@ -1,0 +1,242 @@
+"""The runtime configuration: which providers there are, and which model each tier of them stands for (L96, L97, L99).
+
+Read like any other document: with places, every problem in one pass. It is looked for where the person or the machine's
+administrator put it, never beside a machine: a document's folder tells mklang nothing about keys and addresses.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+
+from mklang.diagnostics import Diagnostic, Severity, has_errors
+from mklang.errors import ConfigError, DocumentError
+from mklang.lang.fields import Fields, Findings, below, read_map
+from mklang.lang.files import read_source
+from mklang.lang.models import Tier
+from mklang.lang.values import thaw
+from mklang.lang.vocabulary import Key, Shape, TextRule, closest
+from mklang.lang.yaml_tree import Node, Position, compose
+from mklang.llm.base import RESERVED_PARAMS, Params
+
+FILE = "runtime.yaml"
+SYSTEM = Path("/etc/mklang") / FILE
+
+
+class Protocol(Enum):
+    """How a provider is spoken to. ``auto`` goes by its name; ``embedded`` runs GGUF files in this process."""
+
+    AUTO = "auto"
+    OPENAI_COMPAT = "openai_compat"
+    EMBEDDED = "embedded"
+
+
+class Layer(Enum):
+    """Where a configuration was found (L99)."""
+
+    EXPLICIT = "explicit"
+    ENV = "env"
+    USER = "user"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderConfig:
+    """One provider as configured. ``judge`` is one model for all judging, or None for each tier's own (L60)."""
+
+    name: str
+    tiers: Mapping[Tier, str]
+    protocol: Protocol = Protocol.AUTO
+    base_url: str | None = None
+    api_key_env: str | None = None
+    api_key_file: str | None = None
+    judge: str | None = None
+    params: Mapping[Tier, Params] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeConfig:
+    """A configuration that was read without errors. ``folder`` is what relative paths in it are relative to."""
+
+    path: str
+    layer: Layer
+    active: str
+    providers: Mapping[str, ProviderConfig]
+    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """The directory the file is in."""
+        return Path(self.path).parent
+
+    def provider(self, name: str | None = None) -> ProviderConfig:
+        """The provider of that name, or the active one. Raises ``ConfigError`` naming those there are."""
+        wanted = name or self.active
+        if wanted not in self.providers:
+            meant = closest(wanted, self.providers)
+            hint = f"; did you mean '{meant}'?" if meant else ""
+            raise ConfigError(f"{self.path} has no provider '{wanted}', only {', '.join(self.providers)}{hint}")
+        return self.providers[wanted]
+
+
+def find_config(explicit: str | None, environ: Mapping[str, str], *, system: Path = SYSTEM) -> RuntimeConfig | None:
+    """The first configuration there is: ``--config``, ``MKLANG_CONFIG``, the user's, the system's; None without any.
+
+    Raises ``ConfigError`` when one that was named does not exist, ``DocumentError`` with every problem in the file.
+    """
+    named = ((explicit, Layer.EXPLICIT, "--config"), (environ.get("MKLANG_CONFIG"), Layer.ENV, "MKLANG_CONFIG"))
+    for path, layer, origin in named:
+        if path:
+            if not Path(path).exists():
+                raise ConfigError(f"{origin} names '{path}', and there is no such file")
+            return read_config(path, layer)
+    for place, layer in ((config_folder(environ) / FILE, Layer.USER), (system, Layer.SYSTEM)):
+        if place.exists():
+            return read_config(os.fspath(place), layer)
+    return None
+
+
+def config_folder(environ: Mapping[str, str]) -> Path:
+    """The user's configuration directory (L100); it may not exist."""
+    own = environ.get("MKLANG_CONFIG_DIR")
+    if own:
+        return Path(own)
+    base = environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "mklang"
+
+
+def read_config(path: str, layer: Layer = Layer.EXPLICIT) -> RuntimeConfig:
+    """Read a configuration file. Raises ``DocumentError`` with every problem found in it."""
+    source, problems = read_source(path)
+    if source is None:
+        raise DocumentError(problems)
+    root, problems = compose(source)
+    findings = Findings(path)
+    config = _read_root(root, findings, path, layer) if root is not None else None
+    if root is None and not problems:
+        problems = (Diagnostic(code="config-empty", message="this configuration is empty", path=path),)
+    found = (*problems, *findings.everything())
+    if config is None or has_errors(found):
+        raise DocumentError(found)
+    return RuntimeConfig(
+        path=path, layer=layer, active=config.active, providers=config.providers, warnings=tuple(found)
+    )
+
+
+def _key(name: str, shape: Shape = Shape.TEXT, *, required: bool = False, words: tuple[str, ...] = ()) -> Key:
+    return Key(
+        name=name,
+        places=frozenset(),
+        shape=shape,
+        description="",
+        required=required,
+        words=MappingProxyType(dict.fromkeys(words, "")),
+        holds=_SOMETHING if shape is Shape.TEXT else None,
+    )
+
+
+def _by_name(*keys: Key) -> Mapping[str, Key]:
+    return MappingProxyType({key.name: key for key in keys})
+
+
+_SOMETHING = TextRule(re.compile(r"\S"), "must not be empty")
+_ROOT = _by_name(
+    _key("active", required=True),
+    _key("providers", Shape.VALUES, required=True),
+    _key("tools", Shape.VALUES),  # belongs to the tools; not read here
+)
+_PROVIDER = _by_name(
+    _key("tiers", Shape.VALUES, required=True),
+    _key("protocol", Shape.CHOICE, words=tuple(protocol.value for protocol in Protocol)),
+    _key("base_url"),
+    _key("api_key_env"),
+    _key("api_key_file"),
+    _key("judge"),
+    _key("params", Shape.VALUES),
+)
+_TIERS = _by_name(*[_key(tier.value, required=True) for tier in Tier])
+_PARAMS = _by_name(*[_key(tier.value, Shape.VALUES) for tier in Tier])
+
+
+def _fields(node: Node, keys: Mapping[str, Key], findings: Findings, where: str) -> Fields | None:
+    """One map of the configuration. An extra key is a warning (L97), except where the keys are tiers."""
+    what = f"'{where}'" if where else "a configuration"
+    entries = read_map(node, findings, where, f"{what} takes a map")
+    if entries is None:
+        return None
+    severity = Severity.ERROR if keys in (_TIERS, _PARAMS) else Severity.WARNING
+    for name, (key, _) in entries.items():
+        if name not in keys:
+            meant = closest(name, keys)
+            hint = f"did you mean '{meant}'?" if meant else f"known are {', '.join(keys)}"
+            message = (
+                f"'{name}' is no key of {what} and is ignored" if severity is Severity.WARNING else f"no tier '{name}'"
+            )
+            findings.add("unknown-key", message, Position(key), below(where, name), hint=hint, severity=severity)
+    fields = Fields(entries, findings, keys, where=where, at=Position(node))
+    for known in keys.values():
+        if known.required and known.name not in entries:
+            fields.missing(known.name, what)
+    return fields
+
+
+def _read_root(root: Node, findings: Findings, path: str, layer: Layer) -> RuntimeConfig | None:
+    fields = _fields(root, _ROOT, findings, "")
+    if fields is None:
+        return None
+    active = fields.text("active")
+    providers = {
+        name: _read_provider(name, value, findings) for name, (_, value) in (fields.mapping("providers") or {}).items()
+    }
+    if "providers" in fields and active is not None and active not in providers:
+        meant = closest(active, providers)
+        hint = f"did you mean '{meant}'?" if meant else ""
+        fields.problem("unknown-provider", "active", f"there is no provider '{active}'", hint=hint)
+    return RuntimeConfig(path=path, layer=layer, active=active or "", providers=MappingProxyType(providers))
+
+
+def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
+    where = below("providers", name)
+    fields = _fields(node, _PROVIDER, findings, where)
+    if fields is None:
+        return ProviderConfig(name=name, tiers={})
+    return ProviderConfig(
+        name=name,
+        tiers=_read_tiers(fields),
+        protocol=Protocol(fields.choice("protocol") or "auto"),
+        base_url=fields.text("base_url"),
+        api_key_env=fields.text("api_key_env"),
+        api_key_file=fields.text("api_key_file"),
+        judge=fields.text("judge"),
+        params=_read_params(fields),
+    )
+
+
+def _read_tiers(provider: Fields) -> Mapping[Tier, str]:
+    if "tiers" not in provider:
+        return {}
+    tiers = _fields(provider.entries["tiers"][1], _TIERS, provider.findings, below(provider.where, "tiers"))
+    if tiers is None:
+        return {}
+    return MappingProxyType({tier: model for tier in Tier if (model := tiers.text(tier.value))})
+
+
+def _read_params(provider: Fields) -> Mapping[Tier, Params]:
+    if "params" not in provider:
+        return MappingProxyType({})
+    params = _fields(provider.entries["params"][1], _PARAMS, provider.findings, below(provider.where, "params"))
+    if params is None:
+        return MappingProxyType({})
+    found: dict[Tier, Params] = {}
+    for tier in Tier:
+        values = params.values(tier.value) or {}
+        for name in sorted(RESERVED_PARAMS.intersection(values)):
+            message = f"the parameter '{name}' is set by mklang"
+            params.problem("reserved-param", tier.value, message, hint=f"delete '{name}'")
+        found[tier] = MappingProxyType({name: thaw(value) for name, value in values.items()})
+    return MappingProxyType(found)

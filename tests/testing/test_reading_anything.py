@@ -17,7 +17,14 @@ from mklang.testing.vocabulary import KEYS, Part
 
 WORDS = sorted({name for keys in KEYS.values() for name in keys} | {"done", "halt", "none", "unparseable", "END"})
 KEY = st.sampled_from(WORDS)
-LEAF = st.none() | st.booleans() | st.integers(-3, 10**10) | st.floats(allow_nan=False, allow_infinity=False) | KEY | st.text(max_size=5)
+LEAF = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 10**10)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | KEY
+    | st.text(max_size=5)
+)
 TREE = st.recursive(
     LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEY, inner, max_size=4), max_leaves=25
 )

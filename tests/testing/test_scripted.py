@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from mklang.engine.requests import Nonce, Produce
+from mklang.engine.requests import Produce, Produced
 from mklang.lang.models import Tier
 from mklang.oracles.scripted import Manner, Script, ScriptedOracle
 from tests.testing.documents import NOTE, PAIR, SPREAD, play_text, told
@@ -273,17 +273,45 @@ def test_a_fan_outs_entries_are_counted_from_where_the_list_stood() -> None:
     assert told(play_text(document, text)) == []
 
 
-def test_branches_take_their_own_entries_in_whatever_order_they_ask() -> None:
+@pytest.mark.parametrize(
+    ("asked", "texts"),
+    [((2, 0, 1), ["two", "zero", "one"]), ((2, 0), ["two", "zero"]), ((2,), ["two"])],
+    ids=["any order", "one does not ask", "only the last asks"],
+)
+def test_branches_take_their_own_entries_whoever_asks_when(asked: tuple[int, ...], texts: list[str]) -> None:
     oracle = ScriptedOracle(Script(produce=("zero", "one", "two", "after")))
 
-    def asked(key: str) -> str:
-        request = Produce(key=key, state="each", tier=Tier.BALANCED, system="", user="")
-        answer = asyncio.run(oracle.answer(request))
-        assert not isinstance(answer, Nonce)
-        return getattr(answer, "text", "")
+    def text_for(key: str) -> str:
+        answer = asyncio.run(oracle.answer(Produce(key=key, state="each", tier=Tier.BALANCED, system="", user="")))
+        assert isinstance(answer, Produced)
+        return answer.text
 
-    texts = [asked(f"1:each[{index}]/produce") for index in (2, 0, 1)]
-    assert [*texts, asked("2:each/produce")] == ["two", "zero", "one", "after"]
+    assert [text_for(f"1:each[{index}]/produce") for index in asked] == texts
+    assert text_for("2:each/produce") == "after"
+    assert oracle.closing().unused_texts == 3 - len(asked)
+
+
+@pytest.mark.rule("L91")
+@pytest.mark.parametrize(
+    ("results", "problem"),
+    [("[same]", None), ("[one, other]", "use the map form of tools.look"), ("{ x: X, y: Y }", None)],
+)
+def test_a_tool_list_serves_a_branch_that_asks_twice_only_when_its_order_does_not_matter(
+    results: str, problem: str | None
+) -> None:
+    worker = """
+        machine: worker
+        entry: first
+        budget: 5
+        states:
+          first:
+            { tool: look, input: { q: xy }, output: o, gates: [{ when: otherwise, then: ok, to: second }] }
+          second:
+            { tool: look, input: { q: xy }, output: o, gates: [{ when: otherwise, then: ok, to: END }] }
+    """
+    played = play_text(CALLER, f"tools: {{ look: {results} }}\nexpect: {{ status: done }}", callees={"worker": worker})
+    assert [problem in line for line in told(played)[:1] if problem] == ([True] if problem else [])
+    assert played.passed is (problem is None)
 
 
 def test_a_states_id_that_looks_like_a_branch_is_no_branch() -> None:

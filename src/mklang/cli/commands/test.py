@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import click
 
+from mklang.analysis.runner import Analyser
 from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, envelope, output_options
 from mklang.cli.verdicts import tell
-from mklang.diagnostics import Diagnostic, Severity, has_errors
+from mklang.diagnostics import Diagnostic, Severity, has_errors, in_order
 from mklang.host.library import callees_of, library_around
 from mklang.lang.reader import read_file
 from mklang.testing.playing import Played, play_all
@@ -74,8 +75,9 @@ def run_scenarios(machine_path: str, script_path: str) -> Tested:
     machine, about_machine = reading.machine, reading.diagnostics
     if machine is None:
         return Tested((), about_machine, script.diagnostics, unusable=True)
-    callees = callees_of(machine, library_around(machine_path, machine))
-    about_machine += callees.diagnostics
+    library = library_around(machine_path, machine)
+    callees = callees_of(machine, library)
+    about_machine = in_order({*about_machine, *callees.diagnostics, *Analyser(library).check_all(machine)})
     if has_errors(about_machine) or not script.entries:
         return Tested((), about_machine, script.diagnostics, unusable=True)
     return Tested(play_all(script.entries, machine, callees.machines), about_machine, script.diagnostics)

@@ -27,8 +27,9 @@ DEMO_MACHINE ?= examples/ticket_triage.mkl
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
+# Whatever models this person has configured, the demo runs on the one inside the package.
 demo: $(DEMO) ## Run the ticket triage example on the embedded model (no key, no server)
-	$(BIN)/mklang run $(DEMO_MACHINE)
+	MKLANG_CONFIG= MKLANG_CONFIG_DIR=$(VENV) $(BIN)/mklang run $(DEMO_MACHINE) --format text
 
 install: $(DEV) ## Set up the virtual environment for development
 

@@ -210,3 +210,16 @@ def test_files_are_named_as_a_person_here_would(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     found = callees_of(own(calling("main", "helper")), library_around("flows/main.mkl"))
     assert [one.path for one in found.diagnostics] == ["flows/helper.mkl"]
+
+
+def test_a_file_that_is_no_text_is_reported_when_a_name_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "latin.mkl").write_bytes(b"machine: caf\xe9\n")
+    found = callees_of(own(calling("main", "missing")), library_around(tmp_path / "main.mkl"))
+    assert [(one.code, Path(one.path).name) for one in found.diagnostics] == [("not-utf8", "latin.mkl")]
+
+
+def test_a_line_that_only_looks_like_a_name_gives_no_other_machine(tmp_path: Path) -> None:
+    text = 'note: "a text\nmachine: helper\n"\n'
+    write(tmp_path, x=simple("real").replace("machine: real\n", f"context:\n  {text}machine: real\n"))
+    library = library_around(tmp_path / "main.mkl")
+    assert library.get("helper") is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mklang.engine.requests import Hook, HookValue, Observation
 from mklang.testing.playing import play_all
 from tests.testing.documents import NOTE, PAIR, machine, play_text, scenario_file, told
 
@@ -83,3 +84,14 @@ def test_repair_feedback_can_be_left_out(option: str, second: str) -> None:
         expect: {{ result: {second} }}
     """
     assert told(play_text(NOTE, text)) == []
+
+
+@pytest.mark.rule("L93")
+def test_a_host_that_breaks_its_contract_fails_the_scenario_with_the_reason() -> None:
+    async def answers_like_a_tool(_request: Hook) -> HookValue:
+        return Observation("yes")  # type: ignore[return-value]  # the fault under test
+
+    document = PAIR.replace("when: otherwise, then: ok, to: second", "when: x, hook: own, then: ok, to: second")
+    file = scenario_file("llm: { produce: [a, b] }\nexpect: { status: done }")
+    (played,) = play_all(file.entries, machine(document), {}, hooks=answers_like_a_tool)
+    assert told(played) == ["InternalError: 1:first/hook[0]: an oracle answered a hook with Observation"]

@@ -373,3 +373,15 @@ def test_every_scripted_run_asks_the_same_text() -> None:
     )
     assert told(first) == told(second)
     assert "<data-" in told(first)[0]
+
+
+@pytest.mark.rule("L91")
+def test_a_hook_list_serves_a_branch_that_asks_twice_only_when_its_order_does_not_matter() -> None:
+    worker = WORKER.replace("when: it is fine,", "when: it is fine, hook: fine,").replace(
+        "when: it is not, repair: 1", "when: it is not, hook: always_true, repair: 1"
+    )
+    text = "llm: {{ produce: {{ work: a }} }}\nhooks: {{ fine: {values} }}\nexpect: {{ status: done }}"
+    same = play_text(CALLER, text.format(values="[false]"), callees={"worker": worker})
+    assert told(same) == []
+    mixed = play_text(CALLER, text.format(values="[false, true]"), callees={"worker": worker})
+    assert "hooks.fine has no order for a branch of a fan-out that asks more than once" in told(mixed)[0]

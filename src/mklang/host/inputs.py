@@ -7,16 +7,16 @@ earlier one and everything below it. Reads files, prints nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import PurePath
 from typing import Any, NoReturn
 
+from mklang.analysis.dataflow import reads_of
 from mklang.diagnostics import Diagnostic, Severity, has_errors, near_miss
 from mklang.errors import DocumentError, UsageError
 from mklang.lang.fields import Findings, read_value
 from mklang.lang.files import read_source
-from mklang.lang.models import Generative, Machine, Over, State
-from mklang.lang.template import Template
+from mklang.lang.models import Machine
 from mklang.lang.values import Json, thaw, type_name
 from mklang.lang.yaml_tree import compose
 from mklang.source import Source, Span
@@ -88,9 +88,9 @@ def undeclared(machine: Machine, inputs: Mapping[str, Json]) -> tuple[Diagnostic
     """
     if not machine.context:
         return ()
-    known = {*machine.context, *(root for state in machine.states.values() for root in _reads(state))}
+    read = {one.placeholder.root for state in machine.states.values() for one in reads_of(state)}
     roots = dict.fromkeys(path.split(".")[0] for path in inputs)
-    return tuple(_unknown_input(root, machine) for root in roots if root not in known)
+    return tuple(_unknown_input(root, machine) for root in roots if root not in machine.context and root not in read)
 
 
 def _unknown_input(root: str, machine: Machine) -> Diagnostic:
@@ -103,16 +103,6 @@ def _unknown_input(root: str, machine: Machine) -> Diagnostic:
         severity=Severity.WARNING,
         hint=near_miss(root, machine.context) or f"it declares {declared}",
     )
-
-
-def _reads(state: State) -> Iterator[str]:
-    """The context keys that a state's placeholders read."""
-    templates = [state.prompt] if isinstance(state, Generative) else [argument.value for argument in state.input]
-    for template in templates:
-        if isinstance(template, Template):
-            yield from (placeholder.root for placeholder in template.placeholders)
-    if isinstance(state.fan_out, Over):
-        yield state.fan_out.items.root
 
 
 def _place(inputs: dict[str, Json], path: str, value: Json) -> None:

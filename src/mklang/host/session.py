@@ -60,7 +60,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A run that is ready to start. ``notice`` says in one line which models answer."""
+    """A run that is ready to start. ``repeatable`` names acting tools that may be called again after a crash."""
 
     machine: Machine
     library: Mapping[str, Machine]
@@ -69,6 +69,7 @@ class Session:
     models: Models
     oracle: Oracle
     warnings: tuple[Diagnostic, ...]
+    repeatable: frozenset[str] = frozenset()
 
     @property
     def notice(self) -> str:
@@ -98,7 +99,9 @@ def prepare(
     tools, hooks = tools or ToolRegistry(), hooks or HookRegistry()
     loaded = load(order.path, strict=order.strict)
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
-    models = choose_models(config=order.config, provider=order.provider, model=order.model, base_url=order.base_url)
+    models = choose_models(
+        config=order.config, provider=order.provider, model=order.model, base_url=order.base_url, seam=seam
+    )
     live = LiveOracle(models=models.tiers, judge=models.judge, tools=tools, hooks=hooks, nonce=seam.nonce)
     return Session(
         machine=loaded.machine,
@@ -109,6 +112,7 @@ def prepare(
         oracle=TimedOracle(live, elapsed=seam.elapsed),
         warnings=(
             *loaded.warnings,
+            *models.warnings,
             *undeclared(loaded.machine, order.inputs),
             *missing_parts(loaded, tools, hooks),
         ),

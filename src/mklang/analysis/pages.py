@@ -13,13 +13,18 @@ SECTIONS = ("Why", "Fires", "Repaired", "Fix")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The parts of a rule's docstring. ``fires`` and ``repaired`` are YAML; documents after ``---`` are callees."""
+    """The parts of a rule's docstring.
+
+    ``fires`` and ``repaired`` are YAML, without the top-level keys that do not matter; documents after ``---`` are
+    callees. ``safe`` says whether the fix can be made without asking.
+    """
 
     summary: str
     what: str
     why: str
     fires: str
     repaired: str
+    safe: bool
     fix: str
 
 
@@ -37,4 +42,15 @@ def read_page(docstring: str) -> Page:
     if missing:
         raise ValueError(f"a rule's docstring has no text under {', '.join(missing)}")
     summary, _, what = texts["What"].partition("\n")
-    return Page(summary, what.strip(), texts["Why"], texts["Fires"], texts["Repaired"], texts["Fix"])
+    verdict, _, fix = texts["Fix"].partition(".")
+    if verdict not in ("safe", "unsafe") or not fix.strip():
+        raise ValueError("a rule's fix begins with 'safe.' or 'unsafe.' and goes on to say what to do")
+    return Page(
+        summary=summary,
+        what=what.strip(),
+        why=texts["Why"],
+        fires=texts["Fires"],
+        repaired=texts["Repaired"],
+        safe=verdict == "safe",
+        fix=fix.strip(),
+    )

@@ -46,7 +46,6 @@ CHECK = (
     "targets.entry_unknown",
     "targets.target_unknown",
     "targets.callee_unknown",
-    "targets.tier_missing",
     "paths.end_unreachable",
     "paths.budget_infeasible",
     "paths.budget_tight",
@@ -102,6 +101,10 @@ LINT = (
 """The rules that ``lint`` adds: what is valid and suspicious (L16)."""
 
 
+RUN = ("targets.tier_missing",)
+"""The rules that need to know what the host has configured (L12, E7)."""
+
+
 @cache
 def load(names: tuple[str, ...]) -> tuple[Rule, ...]:
     """The rules of a table, imported now."""
@@ -110,7 +113,7 @@ def load(names: tuple[str, ...]) -> tuple[Rule, ...]:
 
 def every() -> tuple[Rule, ...]:
     """All rules there are."""
-    return load(CHECK) + load(LINT)
+    return load(CHECK) + load(LINT) + load(RUN)
 
 
 def _rule(name: str) -> Rule:

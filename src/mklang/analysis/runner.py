@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from mklang.analysis.closure import Closure
 from mklang.analysis.facts import Facts
-from mklang.analysis.registry import CHECK, LINT, Finding, Rule, every, load
+from mklang.analysis.registry import CHECK, LINT, RUN, Finding, Rule, every, load
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.lang.models import Machine, Tier
@@ -37,11 +37,14 @@ class Analyser:
 
     def check(self, machine: Machine, source: Source | None = None) -> tuple[Diagnostic, ...]:
         """Errors and warnings, in reading order."""
-        return apply_rules(load(CHECK), self.subject(machine, source))
+        return apply_rules(self._checking(), self.subject(machine, source))
 
     def lint(self, machine: Machine, source: Source | None = None) -> tuple[Diagnostic, ...]:
         """Errors, warnings, findings and notes, in reading order. ``source`` sharpens places and lets text be seen."""
-        return apply_rules(load(CHECK) + load(LINT), self.subject(machine, source))
+        return apply_rules(self._checking() + load(LINT), self.subject(machine, source))
+
+    def _checking(self) -> tuple[Rule, ...]:
+        return load(CHECK) if self._tiers is None else load(CHECK) + load(RUN)
 
     def check_all(self, machine: Machine) -> tuple[Diagnostic, ...]:
         """``check`` for the machine and everything it can call, each once: what a run wants to know first (L15)."""
@@ -83,7 +86,7 @@ def lint_machine(
 
 def check_tiers(machine: Machine, tiers: Collection[Tier]) -> tuple[Diagnostic, ...]:
     """Only this: the tiers that the machine uses and the host has no model for (L12, E7)."""
-    return apply_rules(load(("targets.tier_missing",)), Analyser(tiers=tiers).subject(machine))
+    return apply_rules(load(RUN), Analyser(tiers=tiers).subject(machine))
 
 
 def fails_strict(diagnostics: Iterable[Diagnostic]) -> bool:

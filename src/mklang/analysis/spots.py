@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mklang.analysis.dataflow import Read
 from mklang.analysis.texts import part_span, placeholder_span
-from mklang.lang.fields import below
+from mklang.lang.findings import below
 from mklang.lang.models import Declaration, Gate, Machine, State
 from mklang.lang.yaml_tree import Position
 from mklang.source import Source, Span

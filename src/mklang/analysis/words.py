@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from mklang.analysis.trust import Step
-from mklang.lang.fields import shorten
+from mklang.lang.findings import shorten
 from mklang.lang.models import State
 from mklang.lang.vocabulary import closest
 

@@ -1,6 +1,7 @@
 """A call names a machine that cannot be found.
 
-Nothing is said when it is not known which machines there are. A machine always finds itself.
+Nothing is said when it is not known which machines there are, or when the machine's file is there and cannot be read,
+which is reported by whoever reads it. A machine always finds itself.
 
 Why: the call state halts the run with ``state-error`` when it is reached (L12, E3; L20, L54).
 
@@ -58,10 +59,14 @@ def find(subject: Subject) -> Iterator[Finding]:
     library = subject.closure.library
     if library is None:
         return
+    listed: frozenset[str] = frozenset()
     names: Names | None = None
     for state in subject.graph.states:
         if isinstance(state, Call) and not subject.closure.knows(state.machine):
-            names = names or Names((*library, subject.machine.name))
+            listed = listed or frozenset(library)
+            if state.machine in listed:
+                continue
+            names = names or Names((*sorted(listed), subject.machine.name))
             hint = names.hint(state.machine, "it must stand in a file beside this one or in 'machines', or be bundled")
             yield Finding(in_state(state, "call"), f"there is no machine called '{state.machine}'", hint)
 

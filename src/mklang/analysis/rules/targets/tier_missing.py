@@ -1,6 +1,6 @@
 """A state asks for a tier that the host has no model for.
 
-Silent in ``check`` and ``lint``, which do not look at the host's configuration; ``run`` and ``resume`` ask for it.
+``check`` and ``lint`` do not look at the host's configuration and cannot tell.
 
 Why: the first state of that tier halts the run with ``state-error`` (L12, E7; L46).
 

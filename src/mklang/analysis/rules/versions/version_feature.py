@@ -32,21 +32,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mklang.analysis.features import parse_version, used_features
 from mklang.analysis.registry import Finding, Rule
+from mklang.analysis.spots import Spot
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
+from mklang.lang.versions import too_new
 
 
 def find(subject: Subject) -> Iterator[Finding]:
     """Every feature in use that came after the declared version."""
-    declared = parse_version(subject.machine.version or "")
-    if declared is None:
-        return
-    for use in used_features(subject.machine):
-        if use.since > declared:
-            message = f"'{use.name}' came with {use.version}, and the document declares {subject.machine.version}"
-            yield Finding(use.spot, message, f'declare mklang: "{use.version}"')
+    for feature in too_new(subject.machine):
+        message = f"'{feature.name}' came with {feature.since}, and the document declares {subject.machine.version}"
+        yield Finding(Spot(feature.where, feature.at.name), message, f'declare mklang: "{feature.since}"')
 
 
 RULE = Rule(code="version-feature", severity=Severity.WARNING, find=find, basis="L14", page=__doc__)

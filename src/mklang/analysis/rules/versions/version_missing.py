@@ -30,21 +30,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mklang.analysis.features import used_features
 from mklang.analysis.registry import Finding, Rule
+from mklang.analysis.spots import Spot
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
+from mklang.lang.versions import UNDERSTOOD, features
 
 
 def find(subject: Subject) -> Iterator[Finding]:
     """The newest feature in use, when no version is declared."""
     if subject.machine.version:
         return
-    uses = list(used_features(subject.machine))
-    if uses:
-        newest = max(uses, key=lambda use: use.since)
-        message = f"'{newest.name}' came with {newest.version}, and the document declares no version"
-        yield Finding(newest.spot, message, f'begin the document with mklang: "{newest.version}"')
+    used = features(subject.machine)
+    if used:
+        newest = max(used, key=lambda feature: UNDERSTOOD.index(feature.since))
+        message = f"'{newest.name}' came with {newest.since}, and the document declares no version"
+        spot = Spot(newest.where, newest.at.name)
+        yield Finding(spot, message, f'begin the document with mklang: "{newest.since}"')
 
 
 RULE = Rule(code="version-missing", severity=Severity.NOTE, find=find, basis="L3 L14", page=__doc__)

@@ -29,17 +29,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mklang.analysis.features import UNDERSTOOD, parse_version
 from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.spots import in_machine
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
+from mklang.lang.versions import UNDERSTOOD, understood
 
 
 def find(subject: Subject) -> Iterator[Finding]:
     """The version, when it is none of those understood."""
     version = subject.machine.version
-    if version and parse_version(version) is None:
+    if version and understood(version) is None:
         severity = Severity.ERROR if subject.strict else None
         message = f"the language version '{version}' is not understood"
         yield Finding(in_machine(subject.machine, "mklang"), message, f"understood: {', '.join(UNDERSTOOD)}", severity)

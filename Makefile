@@ -22,7 +22,7 @@ DEMO_MACHINE ?= examples/ticket_triage.mkl
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test static check clean
+.PHONY: help demo install test static check bench clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ static: $(DEV) ## Lint, format check, types, layers
 
 check: static test ## Everything CI checks: static, tests, coverage floor
 	$(BIN)/coverage report
+
+bench: $(DEV) ## Measure our engine beside its peers (benchmarks/README.md); BENCH='steps judged' for some sections
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean: ## Remove the virtual environment and every cache
 	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -30,6 +30,8 @@ class Entry(NamedTuple):
 
 COMMANDS: Mapping[str, Entry] = {
     "run": Entry("mklang.cli.commands.run", "Run a machine on a language model."),
+    "resume": Entry("mklang.cli.commands.resume", "Go on with a run that waits or broke off."),
+    "runs": Entry("mklang.cli.commands.runs", "List, show, fork and prune the runs that are kept."),
     "check": Entry("mklang.cli.commands.check", "Find mistakes in machine files, without a model."),
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),

@@ -124,7 +124,7 @@ class Nonce(msgspec.Struct, frozen=True, kw_only=True, tag="nonce", tag_field="k
 Request: TypeAlias = Produce | Judge | Hook | Tool | Ask | Nonce
 
 
-class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_field="kind"):
+class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_field="kind", omit_defaults=True):
     """A model's text. ``truncated`` when the model was cut off, ``finish_reason`` as the provider says it.
 
     ``seconds`` is how long the answer took, here and in the other answers; 0 when nobody measured.
@@ -147,7 +147,7 @@ class Read(Enum):
     UNREAD = "unread"
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_field="kind"):
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_field="kind", omit_defaults=True):
     """A judge's answer: ``index`` of the first true condition, or None when none is true.
 
     When ``read`` is UNREAD there is no verdict and ``index`` means nothing; ``raw`` holds the start of the reply.
@@ -172,14 +172,14 @@ class HookValue(msgspec.Struct, frozen=True, tag="hook-value", tag_field="kind")
     holds: bool
 
 
-class Observation(msgspec.Struct, frozen=True, tag="observation", tag_field="kind"):
+class Observation(msgspec.Struct, frozen=True, tag="observation", tag_field="kind", omit_defaults=True):
     """What a tool returned, as text."""
 
     text: str
     seconds: float = 0.0
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply", tag_field="kind"):
+class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply", tag_field="kind", omit_defaults=True):
     """What a person answered: a value for each context path, the question's own ``reply_to`` among them.
 
     ``confirms`` is the host's decision that this reply says yes (L80). ``expired`` marks a question nobody answered in
@@ -191,7 +191,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply", tag_field="k
     expired: bool = False
 
 
-class NotYet(msgspec.Struct, frozen=True, kw_only=True, tag="not-yet", tag_field="kind"):
+class NotYet(msgspec.Struct, frozen=True, kw_only=True, tag="not-yet", tag_field="kind", omit_defaults=True):
     """Nobody has answered yet: the run suspends. A value, not an error, so that no error route can swallow it.
 
     ``choices`` lists the answers that are possible where only some are.

@@ -37,7 +37,10 @@ CLOCKS = ("today", "now")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What somebody wants to be run. ``inputs`` are context paths with values; ``strict`` refuses unknown versions."""
+    """What somebody wants to be run. ``inputs`` are context paths with values; ``strict`` refuses unknown versions.
+
+    ``run_seconds`` bounds the run, ``request_seconds`` one request; None means no bound.
+    """
 
     path: str
     inputs: Mapping[str, Json] = field(default_factory=dict)
@@ -47,6 +50,8 @@ class Order:
     model: str | None = None
     base_url: str | None = None
     strict: bool = False
+    run_seconds: float | None = None
+    request_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +73,8 @@ class Session:
     options: RunOptions
     models: Models
     oracle: Oracle
-    warnings: tuple[Diagnostic, ...]
     repeatable: frozenset[str] = frozenset()
+    warnings: tuple[Diagnostic, ...]
 
     @property
     def notice(self) -> str:
@@ -96,20 +101,35 @@ def prepare(
 ) -> Session:
     """Put a run together. Raises ``DocumentError`` with everything that is wrong with the machine or what it calls,
     ``ConfigError`` or ``MissingExtra`` when there is no model to answer."""
+    return assemble(order, load(order.path, strict=order.strict), tools=tools, hooks=hooks, seam=seam)
+
+
+def assemble(
+    order: Order,
+    loaded: Loaded,
+    *,
+    tools: ToolRegistry | None = None,
+    hooks: HookRegistry | None = None,
+    seam: Seam = REAL,
+) -> Session:
+    """Put a run of machines together that are loaded already. Raises ``ConfigError`` or ``MissingExtra``."""
     tools, hooks = tools or ToolRegistry(), hooks or HookRegistry()
-    loaded = load(order.path, strict=order.strict)
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
     models = choose_models(
         config=order.config, provider=order.provider, model=order.model, base_url=order.base_url, seam=seam
     )
     live = LiveOracle(models=models.tiers, judge=models.judge, tools=tools, hooks=hooks, nonce=seam.nonce)
+    timed = TimedOracle(
+        live, elapsed=seam.elapsed, run_seconds=order.run_seconds, request_seconds=order.request_seconds
+    )
     return Session(
         machine=loaded.machine,
         library=loaded.library,
         inputs=inputs,
         options=msgspec.structs.replace(order.options, trusted=order.options.trusted | trusted),
         models=models,
-        oracle=TimedOracle(live, elapsed=seam.elapsed),
+        oracle=timed,
+        repeatable=tools.repeatable,
         warnings=(
             *loaded.warnings,
             *models.warnings,

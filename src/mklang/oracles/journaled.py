@@ -74,7 +74,7 @@ class JournaledOracle:
         if asked is None:
             now = self._clock()
             deadline = None if self._ask_seconds is None else now + self._ask_seconds
-            question = request.question or ""
+            question = request.question or f"'{request.asked_by}' escalated to '{request.state}': {request.about}"
             asked = Asked(
                 key=request.key,
                 digest=digest,

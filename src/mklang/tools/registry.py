@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -14,8 +15,11 @@ from mklang.errors import AnswerFailed, ToolFailed, UnknownTool
 from mklang.lang.values import Json
 from mklang.tools.calc import calc
 
-ToolFunction: TypeAlias = Callable[[dict[str, Json]], object]
-"""What a tool is: called with one map, synchronous or not; its result becomes the observation's text (L55)."""
+ToolFunction: TypeAlias = Callable[..., object]
+"""What a tool is: called with one map, synchronous or not; its result becomes the observation's text (L55).
+
+A tool with a keyword parameter ``idempotency_key`` is given one.
+"""
 
 BUILTIN: Mapping[str, ToolFunction] = MappingProxyType({"calc": calc})
 
@@ -44,8 +48,15 @@ class ToolRegistry(Mapping[str, ToolFunction]):
     def __len__(self) -> int:
         return len(self._named)
 
+    @property
+    def repeatable(self) -> frozenset[str]:
+        """The tools that take an ``idempotency_key``: calling one again with the same key changes nothing more."""
+        return frozenset(name for name, tool in self._named.items() if _takes_key(tool))
+
     async def answer(self, request: Tool) -> Observation:
         """Call the tool a request names, with a map of its own that it may change.
+
+        A tool with a parameter ``idempotency_key`` gets the request's, the same again after a crash.
 
         A synchronous tool runs on a thread, an asynchronous one on the event loop. Text is the observation as it is,
         every other result its JSON text. Raises ``UnknownTool``, or ``ToolFailed`` with type and message when the tool
@@ -54,7 +65,8 @@ class ToolRegistry(Mapping[str, ToolFunction]):
         tool = self[request.name]
         arguments: dict[str, Json] = {key: _copied(value) for key, value in request.input.items()}
         try:
-            return Observation(_text(await _call(tool, arguments)))
+            keyed = partial(tool, idempotency_key=request.idempotency_key) if _takes_key(tool) else tool
+            return Observation(_text(await _call(keyed, arguments)))
         except AnswerFailed:
             raise
         except asyncio.CancelledError:
@@ -63,6 +75,13 @@ class ToolRegistry(Mapping[str, ToolFunction]):
             raise ToolFailed(f"tool '{request.name}': CancelledError") from None
         except (Exception, SystemExit) as error:  # calling a plug-in: any fault of its is the state's
             raise ToolFailed(f"tool '{request.name}': {_fault(error)}") from error
+
+
+def _takes_key(tool: ToolFunction) -> bool:
+    try:
+        return "idempotency_key" in inspect.signature(tool).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 async def _call(tool: ToolFunction, arguments: dict[str, Json]) -> object:

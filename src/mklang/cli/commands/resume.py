@@ -1,0 +1,152 @@
+"""``mklang resume``: go on with a run that waits, broke off or reached a limit, answering its question (L86)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from mklang.cli.output import Output, is_terminal, one_line, output_options
+from mklang.cli.running import (
+    LimitFlags,
+    ModelFlags,
+    limit_options,
+    model_options,
+    option_changes,
+    perform,
+    refuse,
+    tell_outcome,
+    warn,
+)
+from mklang.diagnostics import Diagnostic
+from mklang.durable.journal import JournalFile
+from mklang.durable.service import answer_question, settle_outcome
+from mklang.durable.store import RunStore
+from mklang.errors import DocumentError, HostError, RunStoreError, UsageError
+from mklang.host.inputs import parse_assignments
+from mklang.host.paths import runs_folder
+from mklang.host.runs import Keeping, KeptRun, check_same, go_on, reopen, stored_machines, stored_source, take_what_fits
+from mklang.host.seam import REAL
+from mklang.host.session import Loaded, Order, assemble, load
+from mklang.lang.values import Json
+
+
+class _Flags(ModelFlags, LimitFlags):
+    """What a person can say about going on with a run."""
+
+    assignments: Sequence[str]
+    question: str | None
+    confirms: bool | None
+    outcome: str | None
+    observation: str
+    machine: str | None
+    stored: bool
+    force: bool
+    hitl: bool
+
+
+@click.command(short_help="Go on with a run that waits or broke off.")
+@click.argument("run")
+@click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="KEY.PATH=VALUE",
+    help="Answer the waiting question: the path it names, and any other context value with it. Repeatable.",
+)
+@click.option("--question", metavar="KEY", help="Which question or call is meant, when several wait.")
+@click.option("--yes/--no", "confirms", default=None, help="Whether the answer confirms; else its own words decide.")
+@click.option(
+    "--outcome",
+    type=click.Choice(["happened", "again", "failed"]),
+    help="What became of a call whose outcome was never recorded.",
+)
+@click.option("--observation", default="", metavar="TEXT", help="What that call returned, with --outcome happened.")
+@click.option("--machine", metavar="FILE", help="The machine's file, when it is not where it was.")
+@click.option("--stored", is_flag=True, help="Go on with the machine as it was when the run began.")
+@click.option("--force", is_flag=True, help="The machine has changed: take the answers that still fit into a new run.")
+@click.option("--hitl", is_flag=True, help="An escalate gate asks a person from here on.")
+@model_options
+@limit_options
+@click.option("--events", metavar="FILE", help="Write what happens to this file as it happens, as JSON lines.")
+@click.option("--quiet", is_flag=True, help="No progress, no report: the result, warnings and errors only.")
+@output_options(json_when_piped=True)
+def command(run: str, *, quiet: bool, events: str | None, out: Output, **flags: Unpack[_Flags]) -> int:
+    """Go on with RUN: its name, the beginning of its name, or its journal's file.
+
+    Every answer it has is used again; nothing is paid for twice. Its policies stay, and can be tightened; its limits
+    can be raised. A run that waits for a person goes on when its question is answered, here with --set.
+    """
+    journal: JournalFile | None = None
+    try:
+        values, remarks = parse_assignments(flags["assignments"])
+        journal = reopen(RunStore(runs_folder()).find(run))
+        loaded, journal, notes = _machines(journal, flags, out)
+        _answer(journal, values, flags)
+        kept = _prepare(journal, loaded, flags)
+    except DocumentError as error:
+        _let_go(journal)
+        return refuse("resume", error.diagnostics, out)
+    except HostError as error:
+        _let_go(journal)
+        code = "prepare-config" if not isinstance(error, UsageError | RunStoreError) else "invalid-input"
+        return refuse("resume", [Diagnostic(code=code, message=str(error), path="")], out)
+    warn((*remarks, *notes), out)
+    if not quiet and not out.json:
+        out.aside(out.side_ink(one_line(f"# {kept.name} · {kept.session.notice}"), dim=True))
+    started = REAL.elapsed()
+    outcome = perform(kept, out, shown=not quiet and is_terminal(sys.stderr), events=events)
+    identity = (kept.name, str(kept.journal.path))
+    return tell_outcome(outcome, out, seconds=REAL.elapsed() - started, quiet=quiet, kept=identity)
+
+
+def _let_go(journal: JournalFile | None) -> None:
+    if journal is not None:
+        journal.close()
+
+
+def _machines(journal: JournalFile, flags: _Flags, out: Output) -> tuple[Loaded, JournalFile, tuple[Diagnostic, ...]]:
+    """The machines to go on with: as they are now if they mean the same, else as the person says."""
+    source = flags["machine"] or stored_source(journal.begin)
+    if flags["stored"] or source is None:
+        machine, library = stored_machines(journal.begin)
+        return Loaded(machine=machine, library=library, warnings=()), journal, ()
+    loaded = load(source)
+    if flags["force"]:
+        taken, left, effects = take_what_fits(journal, loaded.machine, loaded.library)
+        if taken is not journal:
+            done = f"; among them calls of {', '.join(effects)}, which may be made again" if effects else ""
+            name = taken.begin.run
+            out.aside(f"# the machine has changed: new run {name}, {left} answers no longer fit{done}")
+        return loaded, taken, loaded.warnings
+    check_same(journal.begin, loaded.machine, loaded.library)
+    return loaded, journal, loaded.warnings
+
+
+def _answer(journal: JournalFile, values: Mapping[str, Json], flags: _Flags) -> None:
+    """Write down what the person says, bound to the question it answers."""
+    if flags["outcome"] is not None:
+        settle_outcome(journal, flags["outcome"], key=flags["question"], observation=flags["observation"])
+    elif values:
+        answer_question(journal, values, key=flags["question"], confirms=flags["confirms"])
+    elif flags["confirms"] is not None:
+        raise UsageError("--yes and --no say how a reply is meant; give the reply with --set")
+
+
+def _prepare(journal: JournalFile, loaded: Loaded, flags: _Flags) -> KeptRun:
+    order = Order(
+        path=loaded.machine.source_name,
+        config=flags["config"],
+        provider=flags["provider"],
+        model=flags["model"],
+        base_url=flags["base_url"],
+        run_seconds=flags["timeout"],
+        request_seconds=flags["request_timeout"],
+    )
+    session = assemble(order, loaded)
+    asked = option_changes(flags) | ({"humans": True} if flags["hitl"] else {})
+    keeping = Keeping(folder=Path(journal.path).parent, ask_seconds=flags["ask_timeout"])
+    return go_on(session, journal, keeping, asked=asked)

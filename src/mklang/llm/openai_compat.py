@@ -119,10 +119,11 @@ class OpenAICompat:
         import httpx2
         import openai
 
+        client = self._client()
         try:
             async with asyncio.timeout(self._timeout):
                 try:
-                    response = await self._client().post("/chat/completions", cast_to=httpx2.Response, body=body)
+                    response = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
                 except openai.APIStatusError as error:
                     response = error.response
         except openai.APIConnectionError as error:

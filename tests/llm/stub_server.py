@@ -1,0 +1,126 @@
+"""A chat completions server that plays a script of replies, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """One reply. ``body`` is JSON unless it is text or bytes; ``drop`` closes the connection instead of answering.
+
+    ``hold`` is waited for before anything is sent.
+    """
+
+    body: object = None
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    drop: bool = False
+    hold: asyncio.Event | None = None
+
+    def payload(self) -> bytes:
+        if isinstance(self.body, bytes):
+            return self.body
+        return (self.body if isinstance(self.body, str) else json.dumps(self.body)).encode()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request, its header names in lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+
+class StubServer:
+    """``async with StubServer(reply, ...) as server``: each request takes the next reply, a request too many a 599."""
+
+    def __init__(self, *replies: Scripted) -> None:
+        self._replies = list(replies)
+        self.asked: list[Asked] = []
+        self.closed_early = asyncio.Event()
+        self._news = asyncio.Condition()
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @property
+    def base_url(self) -> str:
+        host, port = self._server.sockets[0].getsockname()
+        return f"http://{host}:{port}/v1"
+
+    async def arrived(self, count: int = 1) -> None:
+        """Wait until so many requests have arrived."""
+        async with self._news:
+            await self._news.wait_for(lambda: len(self.asked) >= count)
+
+    async def __aenter__(self) -> StubServer:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            await self._answer(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        first, *lines = head.strip().split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        async with self._news:
+            self.asked.append(Asked(first.split(" ")[1], headers, json.loads(body)))
+            self._news.notify_all()
+        reply = self._replies.pop(0) if self._replies else Scripted("the script is used up", status=599)
+        if reply.hold is not None:
+            await self._held(reply.hold, reader)
+        if reply.drop:
+            return
+        payload = reply.payload()
+        fields = {"Content-Type": "application/json", "Content-Length": str(len(payload)), "Connection": "close"}
+        lines = [f"{name}: {value}" for name, value in {**fields, **reply.headers}.items()]
+        writer.write("\r\n".join([f"HTTP/1.1 {reply.status} Scripted", *lines, "", ""]).encode() + payload)
+        await writer.drain()
+
+    async def _held(self, hold: asyncio.Event, reader: asyncio.StreamReader) -> None:
+        """Wait for the event, or note that the client has hung up."""
+        gone = asyncio.create_task(reader.read())
+        held = asyncio.create_task(hold.wait())
+        await asyncio.wait([gone, held], return_when=asyncio.FIRST_COMPLETED)
+        if gone.done():
+            self.closed_early.set()
+        for task in (gone, held):
+            task.cancel()
+
+
+def completion(
+    content: object = "ok", *, finish: str | None = "stop", usage: object = None, **message: object
+) -> object:
+    """A chat completion with one choice."""
+    counted = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10} if usage is None else usage
+    return {
+        "id": "r",
+        "object": "chat.completion",
+        "model": "m-2026",
+        "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": content, **message}, "finish_reason": finish}
+        ],
+        "usage": counted,
+    }

@@ -36,10 +36,6 @@ class Closure:
             self._found[name] = None if machine is None else self._facts_of(machine)
         return self._found[name]
 
-    def knows(self, name: str) -> bool:
-        """Whether there is a machine of that name; it is not read for that."""
-        return self._found.get(name) is not None or (self.library is not None and name in self.library)
-
     @cached_property
     def reached(self) -> Mapping[str, Facts]:
         """The root and every machine it can reach by calls, each once, by name."""

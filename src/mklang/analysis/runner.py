@@ -6,6 +6,7 @@ A finding never stops another. What a rule found becomes a diagnostic here, with
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 from mklang.analysis.closure import Closure
 from mklang.analysis.facts import Facts
@@ -48,8 +49,9 @@ class Analyser:
 
     def check_all(self, machine: Machine) -> tuple[Diagnostic, ...]:
         """``check`` for the machine and everything it can call, each once: what a run wants to know first (L15)."""
-        reached = self.subject(machine).closure.reached.values()
-        return tuple(found for facts in reached for found in self.check(facts.machine))
+        root = self.subject(machine)
+        subjects = [replace(root, facts=facts, source=None) for facts in root.closure.reached.values()]
+        return tuple(found for subject in subjects for found in apply_rules(self._checking(), subject))
 
     def subject(self, machine: Machine, source: Source | None = None) -> Subject:
         """The machine with what surrounds it."""

@@ -40,7 +40,7 @@ from mklang.analysis.spots import in_gate
 from mklang.analysis.subject import Subject
 from mklang.analysis.words import Names
 from mklang.diagnostics import Severity
-from mklang.lang.effects import compared_key
+from mklang.lang.effects import is_comparison
 from mklang.lang.models import HookCondition
 
 
@@ -55,7 +55,7 @@ def find(subject: Subject) -> Iterator[Finding]:
             condition = gate.condition
             if not isinstance(condition, HookCondition) or condition.name in declared:
                 continue
-            if compared_key(condition.name) is None:
+            if not is_comparison(condition.name):
                 hint = names.hint(condition.name, "add it to 'hooks'")
                 message = f"the hook '{condition.name}' is not declared in 'hooks'"
                 yield Finding(in_gate(state, gate, "hook"), message, hint)

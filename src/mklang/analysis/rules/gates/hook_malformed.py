@@ -1,8 +1,9 @@
 """A built-in comparison hook is not written as ``eq:KEY:VALUE`` or ``neq:KEY:VALUE``, or its key has a dot.
 
-Why: a name of another form is an unknown hook and halts the run with ``state-error``, unless the host happens to have
-registered it. KEY is one top-level key; ``eq:order.status:paid`` compares a key called ``order.status`` that nothing
-can write, so it is never true (L59).
+A name that the ``hooks`` block lists is the host's own and exempt.
+
+Why: a name of another form is an unknown hook and halts the run with ``state-error``. KEY is one top-level key;
+``eq:order.status:paid`` compares a key called ``order.status`` that nothing can write, so it is never true (L59).
 
 Fires:
     context: { status: "" }
@@ -43,10 +44,13 @@ from mklang.lang.models import HookCondition
 
 def find(subject: Subject) -> Iterator[Finding]:
     """Every comparison without a key or a value, or with a dotted key."""
+    declared = {declaration.name for declaration in subject.machine.hooks}
     for state in subject.graph.states:
         for gate in state.gates:
             condition = gate.condition
-            if not isinstance(condition, HookCondition) or not is_comparison(condition.name):
+            if not isinstance(condition, HookCondition) or condition.name in declared:
+                continue
+            if not is_comparison(condition.name):
                 continue
             key = compared_key(condition.name)
             if key is None:

@@ -62,7 +62,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     listed: frozenset[str] = frozenset()
     names: Names | None = None
     for state in subject.graph.states:
-        if isinstance(state, Call) and not subject.closure.knows(state.machine):
+        if isinstance(state, Call) and subject.closure.get(state.machine) is None:
             listed = listed or frozenset(library)
             if state.machine in listed:
                 continue

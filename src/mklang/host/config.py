@@ -84,7 +84,9 @@ class RuntimeConfig:
         return self.providers[wanted]
 
 
-def find_config(explicit: str | None, environ: Mapping[str, str], *, system: Path = SYSTEM) -> RuntimeConfig | None:
+def find_config(
+    explicit: str | None, environ: Mapping[str, str], *, system: Path | None = None
+) -> RuntimeConfig | None:
     """The first configuration there is: ``--config``, ``MKLANG_CONFIG``, the user's, the system's; None without any.
 
     Raises ``ConfigError`` when one that was named does not exist, ``DocumentError`` with every problem in the file.
@@ -95,7 +97,7 @@ def find_config(explicit: str | None, environ: Mapping[str, str], *, system: Pat
             if not Path(path).exists():
                 raise ConfigError(f"{origin} names '{path}', and there is no such file")
             return read_config(path, layer)
-    for place, layer in ((config_folder(environ) / FILE, Layer.USER), (system, Layer.SYSTEM)):
+    for place, layer in ((config_folder(environ) / FILE, Layer.USER), (system or SYSTEM, Layer.SYSTEM)):
         if place.exists():
             return read_config(os.fspath(place), layer)
     return None

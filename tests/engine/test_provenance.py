@@ -314,3 +314,35 @@ def test_a_none_verdict_keeps_the_mark_of_the_judges_who_were_asked() -> None:
     outcome = play(TICKET, world, inputs={"note": EVIL})
     assert outcome.trace[0].decision_tainted
     assert outcome.trace[0].judge_none == 1
+
+
+NONE_THEN_HOOK = """
+machine: after_none
+entry: read
+budget: 9
+context: {mail: ""}
+states:
+  read:
+    structure: yes or no
+    prompt: "{{mail}}"
+    output: label
+    gates:
+      - {when: it is spam, then: ok, to: END}
+      - {when: it says yes, hook: "eq:label:yes", then: ok, to: act}
+  act:
+    tool: send_letter
+    output: sent
+    gates: [{when: otherwise, then: ok, to: END}]
+"""
+
+
+@pytest.mark.rule("L76", "W3")
+def test_a_hook_that_vouches_for_itself_after_a_judge_was_asked_leaves_the_mark() -> None:
+    world = World(
+        produce=lambda _: Produced(text="yes"), judge=lambda _: Verdict(index=None), hook=lambda _: HookValue(True)
+    )
+    options = RunOptions(on_untrusted_flow=Reaction.HALT)
+    outcome = play(NONE_THEN_HOOK, world, inputs={"mail": EVIL}, options=options)
+    assert isinstance(outcome, Halted)
+    assert outcome.error == "untrusted-control-flow"
+    assert outcome.trace[0].decision_tainted

@@ -126,12 +126,12 @@ class Decision:
     def _fired(self, gate: Gate, via: str) -> Gate:
         level, step = self.level, self.step
         step.gate, step.gate_via = gate.when, via
-        if via == "hook":
-            if hook_confirms(step.hook or "", level.board.provenance, self.state.output):
-                level.flow_tainted = False
-            else:
-                step.hook_unconfirmed = True
-        elif self.judged and level.board.provenance.external:
+        confirmed = via == "hook" and hook_confirms(step.hook or "", level.board.provenance, self.state.output)
+        if confirmed:
+            level.flow_tainted = False
+            return gate
+        step.hook_unconfirmed = via == "hook"
+        if self.judged and level.board.provenance.external:
             step.decision_tainted = level.flow_tainted = True
         return gate
 

@@ -132,7 +132,8 @@ def test_a_failed_branch_is_a_marker_and_a_typed_error_and_all_failed_is_a_halt(
     assert [(e.index, e.kind) for e in outcome.trace[0].branch_errors] == [(1, "provider-error")]
 
     strict = RunOptions(max_failed_branches=0)
-    halted = play(FAN.format(budget=9), World(produce=produce), inputs={"items": ["good", "bad", "good"]}, options=strict)
+    mixed = {"items": ["good", "bad", "good"]}
+    halted = play(FAN.format(budget=9), World(produce=produce), inputs=mixed, options=strict)
     assert isinstance(halted, Halted)
     assert halted.reason is Reason.BRANCHES_FAILED
 

@@ -1,7 +1,7 @@
 """The placeholder grammar ``{{path}}``: the one place that knows it (L23, L24).
 
-A placeholder is ``{{``, optional white space, a path of word characters and dots, optional white space, ``}}``. Anything
-else is text. There is no escape, and substitution is single-pass: braces inside a value stay as they are.
+A placeholder is ``{{``, optional white space, a path of word characters and dots, optional white space, ``}}``.
+Anything else is text. There is no escape, and substitution is single-pass: braces inside a value stay as they are.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from tests.analysis.support import Case, cases, example, observed, rules
 RULES = [pytest.param(rule, id=rule.code) for rule in rules()]
 
 
+@pytest.mark.rule("L8", "L12", "L13", "L14", "L16", "L17", "S1", "S2")
+@pytest.mark.rule("W44", "W45", "W46", "W47", "W51", "W52")
 @pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.rule}/{case.name}") for case in cases()])
 def test_a_document_gives_the_findings_written_at_its_end(case: Case) -> None:
     document = example(case.text)

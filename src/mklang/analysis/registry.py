@@ -78,6 +78,7 @@ LINT = (
     "gates.escalate_judged",
     "gates.ask_unused",
     "gates.hook_ignored",
+    "data.context_unread",
     "data.output_unread",
     "data.output_overwritten",
     "data.placeholder_unknown",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from mklang.analysis.trust import Step
 from mklang.lang.findings import shorten
@@ -24,9 +24,9 @@ class Names:
     COMPARED = 400
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Hints come from ``names``, the first of them winning where two differ in case alone."""
+        """Hints come from ``names``, the first of them winning where two are as close; a set is sorted first."""
         self._folded: dict[str, str] = {}
-        for name in names:
+        for name in sorted(names) if isinstance(names, Set) else names:
             self._folded.setdefault(name.casefold(), name)
         self._searches = 0
 

@@ -6,7 +6,6 @@
 Why: the placeholder is empty text and no error (L16, F11; L29).
 
 Fires:
-    context: { names: [Ada, Alan] }
     states:
       write:
         structure: One line.

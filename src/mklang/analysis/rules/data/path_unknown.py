@@ -1,7 +1,7 @@
-"""A placeholder leads into an author's value that has no such key.
+"""A placeholder leads into an author's value, or to a person's reply, where there is no such key.
 
-The value stands in ``context`` and no state replaces it. Lists have no keys, and neither have texts and numbers; an
-empty text or null is taken for a place that the host fills.
+The value stands in ``context`` and no state replaces it, or the root is one that only replies are put at. Lists have
+no keys, and neither have texts and numbers; an empty text or null is taken for a place that the host fills.
 
 Why: a path that leads nowhere is empty text and no error (L16, F12; L24).
 
@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.spots import at_read
 from mklang.analysis.subject import Subject
-from mklang.analysis.words import Names
+from mklang.analysis.words import Names, listed
 from mklang.diagnostics import Severity
 from mklang.lang.values import Frozen, type_name
 
@@ -50,11 +50,12 @@ def find(subject: Subject) -> Iterator[Finding]:
         for read in reads:
             found = read.placeholder
             root = found.root
-            fixed = root in context and root not in data.writers and found.path not in seen
-            if len(found.keys) == 1 or not fixed or not all(found.keys) or _is_reply(found.keys, data.replies):
+            if len(found.keys) == 1 or root in data.writers or found.path in seen or not all(found.keys):
                 continue
             seen.add(found.path)
-            problem = _follow(context[root], found.keys)
+            if _is_reply(found.keys, data.replies):
+                continue
+            problem = _follow(context[root], found.keys) if root in context else _no_reply(found.keys, data.replies)
             if problem is not None:
                 yield Finding(at_read(subject.source, state, read), *problem)
 
@@ -62,6 +63,12 @@ def find(subject: Subject) -> Iterator[Finding]:
 def _is_reply(keys: tuple[str, ...], replies: frozenset[tuple[str, ...]]) -> bool:
     """Whether a person's reply may stand on, above or below this path (W45)."""
     return any(path[: len(keys)] == keys[: len(path)] for path in replies)
+
+
+def _no_reply(keys: tuple[str, ...], replies: frozenset[tuple[str, ...]]) -> tuple[str, str] | None:
+    paths = [".".join(path) for path in sorted(replies) if path[0] == keys[0]]
+    way = ".".join(keys)
+    return (f"no reply goes to '{way}'", Names(paths).hint(way, f"replies go to {listed(paths)}")) if paths else None
 
 
 def _follow(value: Frozen, keys: tuple[str, ...]) -> tuple[str, str] | None:

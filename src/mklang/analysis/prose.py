@@ -1,9 +1,10 @@
-"""The texts of a machine that somebody reads: a model, a judge or a person. Names and keys are not among them."""
+"""What a machine says to somebody: the texts and numbers that reach a model, a judge, a tool or a person."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from mklang.analysis.spots import Spot, in_gate, in_machine, in_state
 from mklang.lang.models import Escalate, Gate, Generative, Machine, State
@@ -11,20 +12,23 @@ from mklang.lang.template import Template
 from mklang.lang.values import Frozen
 from mklang.lang.yaml_tree import Position
 
+Path: TypeAlias = tuple[str | int, ...]
+Scalar: TypeAlias = bool | int | float | str | None
+
 
 @dataclass(frozen=True, slots=True)
-class Prose:
-    """One text: its value, and where it stands: at ``path`` below ``at``, in the owner or in its ``gate``."""
+class Passage:
+    """One scalar: its value, and where it stands: at ``path`` below ``at``, in the owner or in its ``gate``."""
 
-    value: str
+    value: Scalar
     at: Position
-    path: tuple[str | int, ...]
+    path: Path
     owner: State | Machine
     gate: Gate | None = None
 
     @property
     def spot(self) -> Spot:
-        """The place of the whole text."""
+        """The place of the whole scalar."""
         if isinstance(self.owner, Machine):
             return in_machine(self.owner, *self.path)
         if self.gate is not None:
@@ -32,38 +36,39 @@ class Prose:
         return in_state(self.owner, *self.path)
 
 
-def prose_of(machine: Machine) -> Iterator[Prose]:
-    """Every such text: the author's values, then state by state."""
-    yield from _of_context(machine)
+def passages(machine: Machine) -> Iterator[Passage]:
+    """Every such scalar: the author's values, then state by state."""
+    for key, value in machine.context.items():
+        for path, scalar in _scalars(value, ("context", key)):
+            yield Passage(scalar, machine.at, path, machine)
     for state in machine.states.values():
         yield from _of_state(state)
         for gate in state.gates:
-            yield Prose(gate.when, gate.at, ("when",), state, gate)
+            yield Passage(gate.when, gate.at, ("when",), state, gate)
             if isinstance(gate.policy, Escalate) and gate.policy.ask is not None:
-                yield Prose(gate.policy.ask, gate.at, ("ask",), state, gate)
+                yield Passage(gate.policy.ask, gate.at, ("ask",), state, gate)
 
 
-def _of_context(machine: Machine) -> Iterator[Prose]:
-    waiting: list[tuple[tuple[str | int, ...], Frozen]] = [
-        (("context", key), machine.context[key]) for key in machine.context
-    ]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, str):
-            yield Prose(value, machine.at, path, machine)
-        elif isinstance(value, Mapping):
-            waiting.extend(((*path, key), item) for key, item in value.items())
-        elif isinstance(value, tuple):
-            waiting.extend(((*path, number), item) for number, item in enumerate(value))
-
-
-def _of_state(state: State) -> Iterator[Prose]:
+def _of_state(state: State) -> Iterator[Passage]:
     if isinstance(state, Generative):
-        yield Prose(state.structure, state.at, ("structure",), state)
-        yield Prose(state.prompt.text, state.at, ("prompt",), state)
+        yield Passage(state.structure, state.at, ("structure",), state)
+        yield Passage(state.prompt.text, state.at, ("prompt",), state)
         if state.execution is not None:
-            yield Prose(state.execution, state.at, ("execution",), state)
+            yield Passage(state.execution, state.at, ("execution",), state)
         return
     for argument in state.input:
-        if isinstance(argument.value, Template):
-            yield Prose(argument.value.text, state.at, ("input", argument.name), state)
+        value = argument.value.text if isinstance(argument.value, Template) else argument.value
+        for path, scalar in _scalars(value, ("input", argument.name)):
+            yield Passage(scalar, state.at, path, state)
+
+
+def _scalars(value: Frozen, path: Path) -> Iterator[tuple[Path, Scalar]]:
+    waiting: list[tuple[Path, Frozen]] = [(path, value)]
+    while waiting:
+        here, found = waiting.pop()
+        if isinstance(found, Mapping):
+            waiting.extend(((*here, key), item) for key, item in found.items())
+        elif isinstance(found, tuple):
+            waiting.extend(((*here, number), item) for number, item in enumerate(found))
+        else:
+            yield here, found

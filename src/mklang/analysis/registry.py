@@ -98,6 +98,7 @@ LINT = (
     "versions.version_missing",
     "text.text_cut",
     "text.backslash_literal",
+    "text.number_shortened",
 )
 """The rules that ``lint`` adds: what is valid and suspicious (L16)."""
 

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mklang.analysis.prose import prose_of
+from mklang.analysis.prose import passages
 from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
@@ -41,8 +41,8 @@ def find(subject: Subject) -> Iterator[Finding]:
     r"""Every text for a reader, not in double quotes, that holds the two characters ``\n``."""
     if subject.source is not None and "\\n" not in subject.source.text:
         return
-    for text in prose_of(subject.machine):
-        if "\\n" not in text.value:
+    for text in passages(subject.machine):
+        if not isinstance(text.value, str) or "\\n" not in text.value:
             continue
         raw = text.at.raw(*text.path)
         if raw is not None and raw.style != "double":

@@ -38,7 +38,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mklang.analysis.prose import prose_of
+from mklang.analysis.prose import passages
 from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.subject import Subject
 from mklang.analysis.texts import rest_of_line
@@ -51,7 +51,9 @@ def find(subject: Subject) -> Iterator[Finding]:
     """Every unquoted text for a reader that a comment follows on its line."""
     if subject.source is None or "#" not in subject.source.text:
         return
-    for text in prose_of(subject.machine):
+    for text in passages(subject.machine):
+        if not isinstance(text.value, str):
+            continue
         raw = text.at.raw(*text.path)
         match = (
             _COMMENT.match(rest_of_line(subject.source, text.at, *text.path)) if raw and raw.style == "plain" else None

@@ -88,6 +88,12 @@ def test_the_tiers_parameters_are_sent_and_a_null_leaves_one_out() -> None:
     }  # fmt: skip
 
 
+def test_a_limit_is_sent_under_the_name_the_host_gave_it() -> None:
+    _, (asked,), _ = ask(Scripted(completion()), params={"max_completion_tokens": 9, "stream": True, "n": 3})
+    assert asked.body["max_completion_tokens"] == 9
+    assert not {"max_tokens", "stream", "n"} & asked.body.keys()
+
+
 def test_a_seed_differs_from_branch_to_branch_and_not_from_run_to_run() -> None:
     async def scenario() -> list[int]:
         async with StubServer(*[Scripted(completion())] * 3) as server:
@@ -464,6 +470,14 @@ def test_an_endpoint_that_names_the_limit_otherwise_gets_that_name() -> None:
     }
     _, asked, _ = ask(Scripted(refusal, status=400), Scripted(completion()), params={"max_tokens": 50})
     assert [asked[1].body.get(name) for name in ("max_tokens", "max_completion_tokens")] == [None, 50]
+
+
+def test_a_limit_of_ours_that_is_larger_than_the_window_is_left_out() -> None:
+    error = "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048."
+    refusal = Scripted({"error": {"message": error}}, status=400)
+    _, asked, _ = ask(refusal, Scripted(completion()))
+    assert not {"max_tokens", "max_completion_tokens"} & asked[1].body.keys()
+    assert "is too large" in failure_of(refusal, params={"max_tokens": 4096})
 
 
 def test_a_temperature_of_ours_is_left_out_when_refused_but_never_the_hosts() -> None:

@@ -106,7 +106,7 @@ def exchange_of(request: Produce, model: str, params: Params) -> Exchange:
         system=request.system,
         user=request.user,
         temperature=request.temperature,
-        params=params,
+        params={name: value for name, value in params.items() if name not in RESERVED_PARAMS},
     )
 
 

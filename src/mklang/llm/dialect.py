@@ -24,6 +24,7 @@ JUDGE_TOKENS = 2048
 """The output limit of a judge's reply: a number, and room for a model that thinks first."""
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
+_WINDOW = re.compile("too large|context length|maximum context|exceed", re.IGNORECASE)
 _FORM = re.compile(r"response_format|json_schema|json_object|structured output|guided|grammar", re.IGNORECASE)
 
 
@@ -37,20 +38,21 @@ class Form(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """What has been learned so far. ``limit`` is the endpoint's name for the output limit."""
+    """What has been learned so far. ``limit`` is the endpoint's name for the output limit; None: it takes no such."""
 
     form: Form = Form.SCHEMA
     temperature: bool = True
-    limit: str = "max_tokens"
+    limit: str | None = "max_tokens"
 
     def body(self, exchange: Exchange) -> dict[str, Json]:
         """The request's body. The host's parameters stand over ours, except those that make it the request it is."""
-        judging = exchange.choices is not None
         params = dict(exchange.params)
-        limit = next(
-            (params.pop(name) for name in _LIMITS if name in params), JUDGE_TOKENS if judging else PRODUCE_TOKENS
-        )
-        body: dict[str, Json] = {self.limit: limit}
+        body: dict[str, Json] = {}
+        given = next((name for name in _LIMITS if name in params), None)
+        if given:
+            body[_LIMITS[1] if self.limit == _LIMITS[1] else given] = params.pop(given)
+        elif self.limit:
+            body[self.limit] = PRODUCE_TOKENS if exchange.choices is None else JUDGE_TOKENS
         if self.temperature:
             body["temperature"] = exchange.temperature
         body |= params
@@ -71,9 +73,12 @@ class Dialect:
         """The dialect to try after a refusal with this message; None when it names nothing that we could change."""
         if exchange.choices is not None and self.form is not Form.FREE and _FORM.search(message):
             return replace(self, form=Form(self.form + 1))
-        other = _LIMITS[1 - _LIMITS.index(self.limit)]
-        if self.limit == _LIMITS[0] and _names(message, self.limit) and _names(message, other):
-            return replace(self, limit=other)
+        if self.limit and _names(message, self.limit):
+            renamed = _names(message, _LIMITS[1]) and not _WINDOW.search(message)
+            if renamed and self.limit != _LIMITS[1]:
+                return replace(self, limit=_LIMITS[1])
+            if not any(name in exchange.params for name in _LIMITS):
+                return replace(self, limit=None)
         if self.temperature and "temperature" not in exchange.params and _names(message, "temperature"):
             return replace(self, temperature=False)
         return None

@@ -226,3 +226,21 @@ def test_twenty_thousand_states_in_a_chain_are_no_problem() -> None:
     }
     found = lint_machine(replace(short, states=states, budget=size + 5))
     assert Counter(codes(found)) == {"output-overwritten": size - 1}
+
+
+def test_among_many_states_a_near_miss_is_found_by_its_beginning() -> None:
+    rows = "".join(f"  step{number}: {ONE_STATE.replace('END', f'step{number + 1}')}\n" for number in range(500))
+    found = check_machine(
+        machine(f"entry: step0\nbudget: 600\nstates:\n{rows}  stop: {ONE_STATE.replace('END', 'END')}\n")
+    )
+    assert [one.hint for one in found if one.code == "target-unknown"] == ["did you mean 'step50'?"]
+
+
+def test_a_callee_that_is_there_and_cannot_be_read_is_left_to_its_reader() -> None:
+    class Broken(Counting):
+        def __getitem__(self, name: str) -> Machine:
+            raise KeyError(name)
+
+    caller = machine("states:\n  a: { call: other, output: o, " + GATE + " }")
+    assert check_machine(caller, library=Broken({"other": caller})) == ()
+    assert codes(check_machine(caller, library=Broken({"another": caller}))) == ["callee-unknown"]

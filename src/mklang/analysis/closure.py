@@ -12,9 +12,13 @@ from functools import cached_property
 from mklang.analysis.digraph import breadth_first, leading_to
 from mklang.analysis.facts import Facts
 from mklang.analysis.graph import Graph
+from mklang.analysis.kinds import UNKNOWN, Kinds, kinds_returned
 from mklang.analysis.trust import build_trust
 from mklang.lang.effects import READ_TOOLS
 from mklang.lang.models import Call, Machine, Tool
+
+DEEPEST = 8
+"""How many calls deep a result is followed: as deep as a run may call (L53)."""
 
 
 class Closure:
@@ -28,6 +32,8 @@ class Closure:
         self.library = library
         self._facts_of = facts_of
         self._found: dict[str, Facts | None] = {root.machine.name: root}
+        self._returns: dict[str, Kinds] = {}
+        self._asking: list[str] = []
 
     def get(self, name: str) -> Facts | None:
         """The machine of that name, or None when there is none. A machine always finds itself."""
@@ -35,6 +41,17 @@ class Closure:
             machine = self.library.get(name) if self.library is not None else None
             self._found[name] = None if machine is None else self._facts_of(machine)
         return self._found[name]
+
+    def returns(self, name: str) -> Kinds:
+        """What calling the machine gives: unknown for one that is not known, or that has to call itself to tell."""
+        if name not in self._returns:
+            facts = self.get(name)
+            self._returns[name] = UNKNOWN
+            if facts is not None and len(self._asking) < DEEPEST:
+                self._asking.append(name)
+                self._returns[name] = kinds_returned(facts, self.returns)
+                self._asking.pop()
+        return self._returns[name]
 
     @cached_property
     def reached(self) -> Mapping[str, Facts]:

@@ -76,11 +76,8 @@ def is_branch_variable(read: Read, state: State) -> bool:
     )
 
 
-def reply_path(gate: Gate) -> tuple[str, ...] | None:
-    """Where a person's reply to this gate goes; None when the gate asks nobody."""
-    policy = gate.policy
-    if not isinstance(policy, Escalate):
-        return None
+def reply_path(policy: Escalate) -> tuple[str, ...]:
+    """Where a person's reply to an escalate gate goes."""
     return tuple(policy.reply_to.split(".")) if policy.reply_to else REPLY
 
 
@@ -110,8 +107,8 @@ class Dataflow:
     @cached_property
     def replies(self) -> frozenset[tuple[str, ...]]:
         """The paths people's replies go to, the default one included (W45)."""
-        paths = {reply_path(gate) for state in self.states for gate in state.gates if gate.policy.__class__ is Escalate}
-        return frozenset(path for path in paths if path) | {REPLY}
+        policies = [gate.policy for state in self.states for gate in state.gates]
+        return frozenset(reply_path(policy) for policy in policies if isinstance(policy, Escalate)) | {REPLY}
 
     @cached_property
     def reply_roots(self) -> frozenset[str]:

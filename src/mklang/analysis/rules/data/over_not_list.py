@@ -1,6 +1,6 @@
 """A fan-out runs over something that is never a list.
 
-A generative state without ``parse`` writes text, and so does a tool.
+A generative state without ``parse`` writes text, so does a tool, and so does a callee that ends in one of them.
 
 Why: the fan-out halts the run with ``state-error`` (L49).
 
@@ -47,7 +47,7 @@ from mklang.analysis.spots import in_state
 from mklang.analysis.subject import Subject
 from mklang.analysis.words import listed
 from mklang.diagnostics import Severity
-from mklang.lang.models import Over
+from mklang.lang.models import Call, Generative, Over
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -56,14 +56,23 @@ def find(subject: Subject) -> Iterator[Finding]:
         if not isinstance(state.fan_out, Over):
             continue
         keys = state.fan_out.items.keys
-        kinds = kinds_at(keys[0], subject.machine, subject.data)
+        kinds = kinds_at(keys[0], subject.facts, subject.closure.returns)
         fitting = {Kind.UNKNOWN, Kind.LIST} if len(keys) == 1 else {Kind.UNKNOWN, Kind.MAP}
         if kinds and kinds.isdisjoint(fitting):
-            writers = [subject.graph.states[number].id for number in subject.data.writers.get(keys[0], ())]
             what = " or ".join(sorted(kind.value for kind in kinds))
             message = f"'{state.fan_out.items.path}' is never a list: '{keys[0]}' is {what}"
-            hint = f"let {listed(writers)} write a list: 'parse: list'" if writers else "give it a list in 'context'"
-            yield Finding(in_state(state, "over"), message, hint)
+            yield Finding(in_state(state, "over"), message, _hint(subject, keys[0]))
+
+
+def _hint(subject: Subject, key: str) -> str:
+    writers = [subject.graph.states[number] for number in subject.data.writers.get(key, ())]
+    writing = [state.id for state in writers if isinstance(state, Generative)]
+    if writing:
+        return f"let {listed(writing)} write a list: 'parse: list'"
+    called = [state.machine for state in writers if isinstance(state, Call)]
+    if called:
+        return f"let {listed(called)} return a list"
+    return "let a generative state with 'parse: list' make a list of it" if writers else "give it a list in 'context'"
 
 
 RULE = Rule(code="over-not-list", severity=Severity.WARNING, find=find, basis="L49", page=__doc__)

@@ -1,7 +1,7 @@
 """A placeholder leads into an output that never has keys.
 
-A generative state without ``parse`` writes text, a tool returns text, and a fan-out or an accumulated output is a
-list.
+A generative state without ``parse`` writes text, a tool returns text, so does a callee that ends in one of them, and
+a fan-out or an accumulated output is a list.
 
 Why: a path into a text is empty text and no error, so the model is asked a question with a hole in it (L24, L39, L47).
 
@@ -61,7 +61,7 @@ def find(subject: Subject) -> Iterator[Finding]:
             if len(found.keys) == 1 or read.face == ("over",) or found.path in seen or found.root not in data.writers:
                 continue
             seen.add(found.path)
-            kinds = kinds_at(found.root, subject.machine, data)
+            kinds = kinds_at(found.root, subject.facts, subject.closure.returns)
             if all(found.keys) and kinds <= _KEYLESS:
                 what = " or ".join(sorted(kind.value for kind in kinds))
                 message = f"'{found.root}' is {what} and has no key '{found.keys[1]}'"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from types import MappingProxyType
 
 from mklang.engine.fence import derive_nonce
+from mklang.engine.humans import choose_gate
 from mklang.engine.level import Level, StateHalt
+from mklang.engine.noul import contradicts, doubtful, how_none, usable
+from mklang.engine.options import OnUncertain
 from mklang.engine.outcome import Reason
 from mklang.engine.requests import Hook, HookValue, Judge, Read, Verdict
 from mklang.engine.taint import hook_confirms
-from mklang.engine.trace import TraceStep
+from mklang.engine.trace import Judgement, TraceStep
 from mklang.errors import InternalError
 from mklang.lang.models import Gate, HookCondition, Otherwise, Prose, Repair, State
 from mklang.lang.values import Json
@@ -34,9 +38,10 @@ class Decision:
 
     async def first_true(self) -> Gate:
         """The gate that fires. Halts ``no-gate-matched`` or ``judge-unparseable`` when none can."""
-        gates, position = self.gates, 0
-        while position < len(gates):
-            gate = gates[position]
+        whole = (self.state.tier or self.level.machine.default_tier) in self.level.shared.options.whole_decisions
+        position = 0
+        while position < len(self.gates):
+            gate = self.gates[position]
             condition = gate.condition
             if isinstance(condition, Otherwise):
                 return self._fired(gate, "otherwise")
@@ -45,14 +50,55 @@ class Decision:
                     return self._fired(gate, "hook")
                 position += 1
                 continue
-            end = position + 1
-            while end < len(gates) and isinstance(gates[end].condition, Prose):
-                end += 1
-            chosen = await self._judge(gates[position:end], after=position)
+            if whole:
+                return await self._walk_whole(position)
+            batch = list(takewhile(_is_prose, self.gates[position:]))
+            chosen = await self._judge(batch, after=position)
             if chosen is not None:
                 return chosen
-            position = end
+            position += len(batch)
         raise StateHalt(Reason.NO_GATE_MATCHED)
+
+    async def _walk_whole(self, start: int) -> Gate:
+        """Ask once about every prose gate from here on, and walk the answers: hooks in between are asked lazily."""
+        reachable = list(takewhile(_is_no_catch_all, self.gates[start:]))
+        prose = [gate for gate in reachable if _is_prose(gate)]
+        verdict = await self._verdict(prose)
+        self.judged = True
+        self.step.judge_model = verdict.model or None
+        if not usable(verdict, len(prose)):
+            self._note(prose, verdict)
+            return self._fallback(verdict, start)
+        chances = dict(zip([gate.index for gate in prose], verdict.probabilities or (), strict=True))
+        fired, via, walked = await self._first_reached(start, chances, verdict.threshold or 0.0)
+        doubt = doubtful(walked, verdict) or contradicts(verdict)
+        self._note(prose, verdict, chosen=fired if via == "llm" else None, uncertain=doubt)
+        if via != "llm" and len(walked) == len(prose):
+            self.step.judge_none += 1
+        if doubt and self.level.shared.options.on_uncertain is OnUncertain.ASK:
+            chosen = await choose_gate(self.level, self.state.id, self.gates[start:], chances=chances, key=self.key)
+            return self._fired(chosen, "human")
+        if fired is None or via is None:
+            raise StateHalt(Reason.NO_GATE_MATCHED)
+        return self._fired(fired, via)
+
+    async def _first_reached(
+        self, start: int, chances: dict[int, float], threshold: float
+    ) -> tuple[Gate | None, str | None, list[float]]:
+        """The first true gate and how it was decided, with the probabilities walked on the way."""
+        walked: list[float] = []
+        for gate in self.gates[start:]:
+            condition = gate.condition
+            if isinstance(condition, Otherwise):
+                return gate, "otherwise", walked
+            if isinstance(condition, HookCondition):
+                if await self._holds(condition.name, gate):
+                    return gate, "hook", walked
+                continue
+            walked.append(chances[gate.index])
+            if walked[-1] >= threshold:
+                return gate, "llm", walked
+        return None, None, walked
 
     async def _holds(self, name: str, gate: Gate) -> bool:
         level = self.level
@@ -76,17 +122,46 @@ class Decision:
         verdict = await self._verdict(batch)
         self.judged = True
         if verdict.read is Read.UNREAD or (verdict.index is not None and not 0 <= verdict.index < len(batch)):
+            self._note(batch, verdict)
             return self._fallback(verdict, after)
         step.judge_model = verdict.model or None
         if verdict.method not in CLEAN_METHODS:
             step.judge_parse = verdict.method
         if verdict.forced:
             step.judge_forced_choice = True
-        step.judge_probabilities = verdict.probabilities
-        if verdict.index is None:
+        chosen = None if verdict.index is None else batch[verdict.index]
+        self._note(batch, verdict, chosen=chosen)
+        if chosen is None:
             step.judge_none += 1
             return None
-        return self._fired(batch[verdict.index], "llm")
+        return self._fired(chosen, "llm")
+
+    def _note(
+        self, asked: list[Gate], verdict: Verdict, *, chosen: Gate | None = None, uncertain: bool = False
+    ) -> None:
+        """Keep what was asked and answered with the step."""
+        probabilities = verdict.probabilities
+        position = None if chosen is None else [gate.index for gate in asked].index(chosen.index)
+        judgement = Judgement(
+            gates=tuple([gate.index for gate in asked]),
+            model=verdict.model,
+            mapping=verdict.mapping,
+            chosen=None if chosen is None else chosen.index,
+            provider=verdict.provider,
+            threshold=verdict.threshold,
+            band=verdict.band,
+            probabilities=probabilities,
+            none_probability=verdict.none_probability,
+            none=how_none(verdict) if probabilities is not None and chosen is None else None,
+            confidence=probabilities[position] if probabilities is not None and position is not None else None,
+            uncertain=uncertain,
+            contradiction=contradicts(verdict),
+            fence_applied=verdict.fence_applied,
+            read=verdict.read.value,
+            usage=verdict.usage,
+            seconds=verdict.seconds,
+        )
+        self.step.judgements = (*self.step.judgements, judgement)
 
     async def _verdict(self, batch: list[Gate]) -> Verdict:
         level = self.level
@@ -126,7 +201,9 @@ class Decision:
     def _fired(self, gate: Gate, via: str) -> Gate:
         level, step = self.level, self.step
         step.gate, step.gate_via = gate.when, via
-        confirmed = via == "hook" and hook_confirms(step.hook or "", level.board.provenance, self.state.output)
+        confirmed = via == "human" or (
+            via == "hook" and hook_confirms(step.hook or "", level.board.provenance, self.state.output)
+        )
         if confirmed:
             level.flow_tainted = False
             return gate
@@ -134,6 +211,14 @@ class Decision:
         if self.judged and level.board.provenance.external:
             step.decision_tainted = level.flow_tainted = True
         return gate
+
+
+def _is_prose(gate: Gate) -> bool:
+    return isinstance(gate.condition, Prose)
+
+
+def _is_no_catch_all(gate: Gate) -> bool:
+    return not isinstance(gate.condition, Otherwise)
 
 
 def _spent(level: Level, state: State, gate: Gate) -> bool:

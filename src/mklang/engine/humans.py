@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from mklang.engine.blackboard import capped
 from mklang.engine.digests import digest_of
-from mklang.engine.level import Level, Suspension
+from mklang.engine.level import Level, StateHalt, Suspension
 from mklang.engine.outcome import PendingAsk, Reason
 from mklang.engine.requests import Ask, NotYet, Reply, Tool
 from mklang.engine.taint import Mark
@@ -47,6 +49,36 @@ async def ask_person(level: Level, gate: Gate, step: TraceStep) -> None:
         level.flow_tainted = False
 
 
+async def choose_gate(
+    level: Level, state: str, gates: Sequence[Gate], *, chances: Mapping[int, float], key: str
+) -> Gate:
+    """Let a person say which gate is the first true one, shown the judge's probabilities; suspend until they do."""
+    lines = [f"{gate.index}: {gate.when}{_chance(chances.get(gate.index))}" for gate in gates]
+    request = Ask(
+        key=f"{key}/which",
+        state=state,
+        asked_by=state,
+        question=f"The judge is in doubt. Which gate of '{state}' is the first that is true?",
+        reply_to="gate",
+        about="\n".join(lines),
+        choices=tuple(str(gate.index) for gate in gates),
+    )
+    answer = await level.shared.ask(request)
+    if isinstance(answer, NotYet):
+        raise Suspension(Reason.UNCERTAIN, state, asks=(_pending(level, request, answer),))
+    if not isinstance(answer, Reply):
+        raise InternalError(f"{request.key}: an oracle answered a question with {type(answer).__name__}")
+    chosen = str(answer.values.get("gate"))
+    for gate in gates:
+        if str(gate.index) == chosen:
+            return gate
+    raise StateHalt(Reason.STATE_ERROR, f"the reply '{chosen}' names no gate (allowed: {', '.join(request.choices)})")
+
+
+def _chance(value: float | None) -> str:
+    return "" if value is None else f" (p = {value:.3f})"
+
+
 def outcome_unknown(level: Level, request: Tool, answer: NotYet) -> Suspension:
     """The wait for someone to say whether a tool's effect happened."""
     pending = PendingAsk(
@@ -70,5 +102,5 @@ def _pending(level: Level, request: Ask, answer: NotYet) -> PendingAsk:
         ask=request.question,
         reply_to=request.reply_to,
         about=request.about,
-        choices=answer.choices,
+        choices=request.choices or answer.choices,
     )

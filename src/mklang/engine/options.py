@@ -8,6 +8,7 @@ from enum import Enum
 import msgspec
 
 from mklang.errors import UsageError
+from mklang.lang.models import Tier
 
 
 class Effect(Enum):
@@ -24,6 +25,13 @@ class Reaction(Enum):
     HALT = "halt"
 
 
+class OnUncertain(Enum):
+    """What happens when a probability that decided lies within the judge's band around its threshold."""
+
+    FLAG = "flag"
+    ASK = "ask"
+
+
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Host policies of one run. All limits are checked before a request, never after.
 
@@ -31,7 +39,9 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     tokens in and out, judges and callees included (L65), ``max_nano_usd`` their price. ``concurrency`` bounds requests
     in flight (None: as many as there are branches), ``max_fanout`` the width of one fan-out, ``max_failed_branches``
     how many of its branches may fail (None: all but one). ``value_chars`` caps one interpolated value (L27; 0: no cap).
-    ``trusted`` names context paths the host vouches for (L30), ``tool_effects`` overrides effect classes (L77). With
+    ``trusted`` names context paths the host vouches for (L30), ``tool_effects`` overrides effect classes (L77).
+    ``whole_decisions`` names the tiers whose judge gives a probability for every condition: it is asked once for a
+    whole decision, and the kernel walks the gates (ADR 0037); ``on_uncertain`` says what a doubtful one leads to. With
     ``humans`` an escalate gate asks a person before its handler runs (L81). With ``suspend_on_limit`` a limit suspends
     the run, to be resumed with a higher one, instead of halting it.
     """
@@ -53,6 +63,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     tool_effects: Mapping[str, Effect] = {}
     trusted: frozenset[str] = frozenset()
     flow_tainted: bool = False
+    whole_decisions: frozenset[Tier] = frozenset()
+    on_uncertain: OnUncertain = OnUncertain.FLAG
     humans: bool = False
     suspend_on_limit: bool = False
 

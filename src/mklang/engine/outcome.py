@@ -21,6 +21,7 @@ class Reason(Enum):
     FANOUT_LIMIT = "fanout-limit"
     LOOP_CEILING = "loop-ceiling"
     ESCALATED = "escalated"
+    UNCERTAIN = "uncertain"
     GATE_FAIL = "gate-fail"
     NO_GATE_MATCHED = "no-gate-matched"
     JUDGE_UNPARSEABLE = "judge-unparseable"
@@ -63,6 +64,7 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Check the gates that lead back to it, or raise max_visits.",
     ),
     Reason.ESCALATED: ("The run waits for a person.", "Answer the question to go on."),
+    Reason.UNCERTAIN: ("A judge was in doubt, and a person must choose the gate.", "Answer with the gate's number."),
     Reason.GATE_FAIL: (
         "A fail gate fired.",
         "The machine decided to stop; the last trace step says on what condition.",

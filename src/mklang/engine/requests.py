@@ -104,7 +104,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, tag="ask", tag_field="kind"
     """Ask a person (L82). ``state`` is the handler that runs next, ``asked_by`` the state whose gate escalated.
 
     ``question`` is the author's text, literal, or None; ``reply_to`` is the context path the reply goes to. ``about``
-    is the escalating state's output as text: what the person is asked about.
+    is the escalating state's output as text: what the person is asked about. With ``choices`` the reply must be one of
+    them.
     """
 
     key: str
@@ -113,6 +114,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True, tag="ask", tag_field="kind"
     reply_to: str
     about: str
     question: str | None = None
+    choices: tuple[str, ...] = ()
 
 
 class Nonce(msgspec.Struct, frozen=True, kw_only=True, tag="nonce", tag_field="kind"):
@@ -152,7 +154,12 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_fiel
 
     When ``read`` is UNREAD there is no verdict and ``index`` means nothing; ``raw`` holds the start of the reply.
     ``method`` says how the reply was read (``json`` is the clean form, L61). ``forced`` marks a judge that could not
-    say none (L62). ``probabilities`` has one entry per condition where the judge gives them.
+    say none (L62).
+
+    A judge with probabilities (``mapping`` ``noul_first_ge``, ADR 0037) gives one per condition in order, the
+    ``threshold`` a condition must reach, the ``band`` around it that counts as doubtful, and the probability that none
+    holds where it asked for one. ``index`` is then the first condition that reaches the threshold, for the record: the
+    kernel walks the probabilities itself. ``fence_applied`` is the result of a check, None when nobody checked.
     """
 
     index: int | None
@@ -162,7 +169,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_fiel
     forced: bool = False
     usage: Usage = NO_USAGE
     model: str = ""
+    provider: str = ""
+    mapping: str = "choice"
     probabilities: tuple[float, ...] | None = None
+    none_probability: float | None = None
+    threshold: float | None = None
+    band: float = 0.0
+    fence_applied: bool | None = None
     seconds: float = 0.0
 
 

@@ -19,6 +19,32 @@ class BranchFailure(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
+class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question to a judge and what came of it. ``gates`` are the gates' positions in the state, in order.
+
+    ``chosen`` is the position of the gate the verdict fired, None for none. ``none`` says how none was found:
+    ``asked`` when the judge gave it a probability that reached the threshold, ``default`` when nothing did.
+    """
+
+    gates: tuple[int, ...]
+    model: str
+    mapping: str
+    chosen: int | None = None
+    provider: str = ""
+    threshold: float | None = None
+    band: float = 0.0
+    probabilities: tuple[float, ...] | None = None
+    none_probability: float | None = None
+    none: str | None = None
+    confidence: float | None = None
+    uncertain: bool = False
+    contradiction: bool = False
+    fence_applied: bool | None = None
+    read: str = "clean"
+    usage: Usage = NO_USAGE
+    seconds: float = 0.0
+
+
 class TraceStep(msgspec.Struct, kw_only=True):
     """One executed state. Absent facts are None, False or empty and do not appear in the wire form (L71)."""
 
@@ -47,7 +73,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
     judge_raw: str | None = None
     judge_parse: str | None = None
     judge_forced_choice: bool = False
-    judge_probabilities: tuple[float, ...] | None = None
+    judgements: tuple[Judgement, ...] = ()
     decision_tainted: bool = False
     untrusted_control_flow: bool = False
     hook_unconfirmed: bool = False
@@ -64,6 +90,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
             wire["branch_errors"] = [msgspec.to_builtins(failure) for failure in self.branch_errors]
         wire |= _spent(self)
         wire |= _present(self, _DECISION)
+        wire |= _judged(self.judgements)
         wire |= {"step": self.step, "gate": self.gate, "policy": self.policy, "to": self.to}
         if self.error is not None:
             wire["error"] = self.error
@@ -80,7 +107,6 @@ _DECISION = (
     "judge_raw",
     "judge_parse",
     "judge_forced_choice",
-    "judge_probabilities",
     "decision_tainted",
     "untrusted_control_flow",
     "hook_unconfirmed",
@@ -96,6 +122,21 @@ def _present(step: TraceStep, names: tuple[str, ...]) -> dict[str, object]:
         value = getattr(step, name)
         if value is not None and value is not False and value != 0:
             wire[name] = list(value) if isinstance(value, tuple) else value
+    return wire
+
+
+def _judged(judgements: tuple[Judgement, ...]) -> dict[str, object]:
+    """What a probability judge said, under the published names; all judgements where one does not tell the story."""
+    wire: dict[str, object] = {}
+    last = judgements[-1] if judgements else None
+    if last is not None and last.probabilities is not None:
+        wire["judge_mapping"] = last.mapping
+        wire["noul_probs"] = list(last.probabilities)
+        wire["jev_threshold"] = last.threshold
+        if last.fence_applied is not None:
+            wire["fence_applied"] = last.fence_applied
+    if len(judgements) > 1 or wire:
+        wire["judgements"] = [msgspec.to_builtins(judgement) for judgement in judgements]
     return wire
 
 

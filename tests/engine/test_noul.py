@@ -1,4 +1,4 @@
-"""Probabilities are walked by code, in gate order: the first that reaches the threshold, never the greatest (ADR 0037)."""
+"""Probabilities are walked by code, in gate order: the first that reaches the threshold, never the greatest."""
 
 from __future__ import annotations
 

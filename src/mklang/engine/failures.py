@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from mklang.engine.level import StateHalt
 from mklang.engine.outcome import Reason
-from mklang.errors import AnswerFailed, Cancelled, ProviderFailed, Refused, ReplayMismatch, TimeExhausted
+from mklang.errors import (
+    AnswerFailed,
+    Cancelled,
+    CostExhausted,
+    ProviderFailed,
+    Refused,
+    ReplayMismatch,
+    TimeExhausted,
+)
 
 
 def halt_of(failed: AnswerFailed) -> StateHalt:
@@ -18,6 +26,8 @@ def halt_of(failed: AnswerFailed) -> StateHalt:
         return StateHalt(Reason.CANCELLED, message=text)
     if isinstance(failed, TimeExhausted):
         return StateHalt(Reason.TIME_EXHAUSTED, message=text)
+    if isinstance(failed, CostExhausted):
+        return StateHalt(Reason.COST_EXHAUSTED, message=text)
     if isinstance(failed, ReplayMismatch):
         return StateHalt(Reason.RESUME_MISMATCH, text)
     return StateHalt(Reason.STATE_ERROR, text)

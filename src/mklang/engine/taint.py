@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from mklang.engine.options import Effect
+from mklang.lang.effects import READ_TOOLS, keys_read
 from mklang.lang.template import Placeholder
 
 
@@ -30,9 +31,6 @@ class Mark:
 
 Marks: TypeAlias = int
 """Bits of :class:`Mark`."""
-
-READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file"})
-"""Tools that only look (L77). Whatever is not here, and not classed by the host, is taken to change the world."""
 
 
 def effect_of(tool: str, overrides: Mapping[str, Effect]) -> Effect:
@@ -109,15 +107,6 @@ def hook_confirms(name: str, provenance: Provenance, output_key: str) -> bool:
     the text would be vouching for itself.
     """
     vouches_for_itself = Mark.EXTERNAL | Mark.DEPOSITED
-    return not any(provenance.at((key,)) & vouches_for_itself == vouches_for_itself for key in _reads(name, output_key))
-
-
-def _reads(hook: str, output_key: str) -> tuple[str, ...]:
-    if hook.startswith(("eq:", "neq:")):
-        return (hook.split(":", 2)[1],)
-    return {
-        "amount_le_100": ("amount",),
-        "has_receipt": ("has_receipt",),
-        "auto_approve_ok": ("amount", "has_receipt"),
-        "write_failed": (output_key,),
-    }.get(hook, ())
+    return not any(
+        provenance.at((key,)) & vouches_for_itself == vouches_for_itself for key in keys_read(name, output_key) or ()
+    )

@@ -14,6 +14,7 @@
     │   ├── Refused              the model declined
     │   ├── Cancelled            the host called the run off
     │   ├── TimeExhausted        the run's time limit has passed
+    │   ├── CostExhausted        a replayed run's token or money limit was reached before this request
     │   ├── ReplayMismatch       a recorded answer belongs to another question
     │   └── StateFailed          the state cannot be executed as written
     │       ├── UnknownTool  UnknownHook  UnknownTier
@@ -83,6 +84,10 @@ class Cancelled(AnswerFailed):
 
 class TimeExhausted(AnswerFailed):
     """The run's time limit has passed; nothing more is asked."""
+
+
+class CostExhausted(AnswerFailed):
+    """In a replay: the recorded run never made this request, because its token or money limit was reached."""
 
 
 class ReplayMismatch(AnswerFailed):

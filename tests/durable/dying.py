@@ -32,7 +32,8 @@ from mklang.engine.requests import (
 )
 from mklang.engine.run import arun
 from mklang.lang.models import Machine
-from mklang.oracles.journaled import JournaledOracle, ReplayedOracle
+from mklang.oracles.journaled import JournaledOracle
+from mklang.oracles.replayed import ReplayedOracle
 
 
 class LedgerWorld:

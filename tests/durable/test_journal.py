@@ -36,7 +36,8 @@ from mklang.engine.run import arun
 from mklang.errors import ProviderFailed, RunStoreError, UsageError
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_text
-from mklang.oracles.journaled import JournaledOracle, ReplayedOracle
+from mklang.oracles.journaled import JournaledOracle
+from mklang.oracles.replayed import ReplayedOracle
 
 pytestmark = [pytest.mark.rule("L81"), pytest.mark.rule("L86")]
 

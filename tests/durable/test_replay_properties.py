@@ -37,7 +37,8 @@ from mklang.engine.run import arun
 from mklang.errors import ProviderFailed
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_mapping
-from mklang.oracles.journaled import JournaledOracle, ReplayedOracle
+from mklang.oracles.journaled import JournaledOracle
+from mklang.oracles.replayed import ReplayedOracle
 
 NAMES = ["a", "b", "c", "d"]
 TARGETS = st.sampled_from([*NAMES, "END"])

@@ -105,7 +105,8 @@ class JournalFile:
 
     def intended(self, key: str) -> bool:
         """Whether an effectful call was begun and neither settled nor cleared."""
-        return key in self._intents and key not in self._answers
+        record = self._answers.get(key)
+        return key in self._intents and (record is None or (isinstance(record, Failed) and record.passing))
 
     def asked(self, key: str) -> Asked | None:
         """When a question was first put to a person."""
@@ -186,15 +187,15 @@ class JournalFile:
     def _forget_failures(self) -> None:
         """Let the failures a session ended on be tried again; those it went on past stay as they were.
 
-        An effectful call that failed keeps its intent: whether it changed something is for a person to say.
+        What failed only because the run was called off, or out of time, is always tried again. An effectful call that
+        failed keeps its intent: whether it changed something is for a person to say.
         """
         end = self.end
-        if end is None or end.step is None:
-            return
-        inside = (f"{end.step}/", f"{end.step}[")
-        retried = [key for key, line in self._answers.items() if isinstance(line, Failed) and key.startswith(inside)]
-        for key in retried:
-            del self._answers[key]
+        inside = () if end is None or end.step is None else (f"{end.step}/", f"{end.step}[")
+        failed = [line for line in self._answers.values() if isinstance(line, Failed)]
+        for line in failed:
+            if line.passing or line.key.startswith(inside):
+                del self._answers[line.key]
 
 
 def encode_line(line: Line) -> bytes:

@@ -16,10 +16,8 @@ from mklang.lang.models import Machine
 from mklang.lang.semantics import closure, semantic_hash, state_hashes
 from mklang.lang.values import Json
 from mklang.oracles.journaled import OUTCOMES
+from mklang.oracles.people import says_yes
 from mklang.oracles.recording import Answered, Cleared, Failed
-
-YES = frozenset({"yes", "y", "approve", "approved", "ok", "okay", "confirm", "confirmed", "true"})
-"""Replies that say yes unless the host decides otherwise (W5)."""
 
 
 def describe(machine: Machine, library: Mapping[str, Machine]) -> tuple[MachineRecord, ...]:
@@ -98,7 +96,7 @@ def answer_question(
     """Answer a waiting question, once; returns its key.
 
     ``values`` maps context paths to values; the question's own reply path must be among them. ``key`` is needed only
-    when several questions wait. ``confirms`` None lets the reply's own words decide (:data:`YES`).
+    when several questions wait. ``confirms`` None lets the reply's own words decide (L80).
     """
     waiting = journal.questions
     if not waiting:
@@ -116,11 +114,6 @@ def answer_question(
     yes = says_yes(reply) if confirms is None else confirms
     journal.write(Answered(key=asked.key, digest=asked.digest, answer=Reply(values=dict(values), confirms=yes)))
     return asked.key
-
-
-def says_yes(reply: Json) -> bool:
-    """Whether a reply confirms, by its own words."""
-    return reply is True or (isinstance(reply, str) and reply.strip().strip(".!").casefold() in YES)
 
 
 def settle_outcome(journal: JournalFile, outcome: str, *, key: str | None = None, observation: str = "") -> str:

@@ -35,8 +35,9 @@ from mklang.host.session import Session
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_text
 from mklang.lang.values import Json
-from mklang.oracles.journaled import JournaledOracle, ReplayedOracle
+from mklang.oracles.journaled import JournaledOracle
 from mklang.oracles.recording import Answered, Failed, Intent, Journal
+from mklang.oracles.replayed import ReplayedOracle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """Answers that are never paid for twice: recorded ones are used again, new ones are recorded before anyone sees them.
 
-Wraps another oracle. An answer is used again only under the same key and for the same question (digest). A call that
-changes something leaves an intent first; when a crash left an intent without an outcome, the run waits for a person
-instead of doing it twice or not at all, unless the tool is safe to repeat.
+Wraps another oracle; :mod:`mklang.oracles.replayed` answers from a recording alone. An answer is used again only under
+the same key and for the same question (digest). A call that changes something leaves an intent first; when a crash left
+an intent without an outcome, the run waits for a person instead of doing it twice or not at all, unless the tool is
+safe to repeat.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mklang.engine.digests import digest_of
 from mklang.engine.options import Effect
 from mklang.engine.oracle import Oracle
 from mklang.engine.requests import Answer, Ask, NotYet, Reply, Request, Tool
-from mklang.errors import AnswerFailed, Cancelled, ReplayMismatch, TimeExhausted
+from mklang.errors import AnswerFailed, ReplayMismatch
 from mklang.oracles.recording import Answered, Asked, Failed, Intent, Journal, as_exception, failure
 
 OUTCOMES = ("happened", "again", "failed")
@@ -53,14 +54,14 @@ class JournaledOracle:
             return await self._ask(request, digest)
         if isinstance(request, Tool) and request.effect is Effect.EFFECT:
             if self._journal.intended(request.key) and request.name not in self._repeatable:
-                return _unknown(request)
+                return unknown_outcome(request)
             await self._journal.append(Intent(key=request.key, digest=digest, tool=request.name))
         return await self._fresh(request, digest)
 
     async def _fresh(self, request: Request, digest: str) -> Answer:
         try:
             answer = await self._inner.answer(request)
-        except (Cancelled, TimeExhausted, ReplayMismatch):
+        except ReplayMismatch:
             raise
         except AnswerFailed as failed:
             await self._journal.append(failure(request.key, digest, failed))
@@ -91,20 +92,6 @@ class JournaledOracle:
         return await self._fresh(request, digest)
 
 
-class ReplayedOracle:
-    """Answers from a recording only: no model is called, and what the recording lacks fails, saying what it was."""
-
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-
-    async def answer(self, request: Request, /) -> Answer:
-        """The recorded answer to exactly this request."""
-        record = self._journal.answered(request.key)
-        if record is None:
-            raise ReplayMismatch(f"the recording has no answer for {request.key}")
-        return reuse(record, digest_of(request))
-
-
 def reuse(record: Answered | Failed, digest: str) -> Answer:
     """A recorded answer, if it was given to this very question."""
     if record.digest != digest:
@@ -117,7 +104,8 @@ def reuse(record: Answered | Failed, digest: str) -> Answer:
     return record.answer
 
 
-def _unknown(request: Tool) -> NotYet:
+def unknown_outcome(request: Tool) -> NotYet:
+    """The wait for somebody to say what became of a call (L84)."""
     return NotYet(
         question=(
             f"Tool '{request.name}' of state '{request.state}' was called, and its outcome was never recorded. "

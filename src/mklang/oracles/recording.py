@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from mklang.engine.requests import Answer
-from mklang.errors import AnswerFailed, ProviderFailed, Refused, StateFailed
+from mklang.errors import AnswerFailed, Cancelled, ProviderFailed, Refused, StateFailed, TimeExhausted
 
 
 class Answered(msgspec.Struct, frozen=True, kw_only=True, tag="answer", tag_field="type"):
@@ -25,6 +25,14 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failure", tag_field
     digest: str
     kind: str
     message: str
+
+    @property
+    def passing(self) -> bool:
+        """Whether the run itself was called off, so that going on asks again whatever came after."""
+        return self.kind in _PASSING
+
+
+_PASSING = frozenset({TimeExhausted.__name__, Cancelled.__name__})
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True, tag="intent", tag_field="type"):
@@ -82,5 +90,9 @@ def failure(key: str, digest: str, failed: AnswerFailed) -> Failed:
 
 def as_exception(failed: Failed) -> AnswerFailed:
     """The failure as it was first raised, as far as a run can tell."""
-    plain: dict[str, type[AnswerFailed]] = {"ProviderFailed": ProviderFailed, "Refused": Refused}
-    return plain.get(failed.kind, StateFailed)(failed.message)
+    return _EXCEPTIONS.get(failed.kind, StateFailed)(failed.message)
+
+
+_EXCEPTIONS: dict[str, type[AnswerFailed]] = {
+    kind.__name__: kind for kind in (ProviderFailed, Refused, TimeExhausted, Cancelled)
+}

@@ -1,7 +1,8 @@
 """An oracle that answers from a script: what scenario files and conformance cases run on (L90, L91).
 
 One :class:`ScriptedOracle` plays one script through one run; a list in a script is used up as it is asked. How strict
-the playing is, is a :class:`Manner`: our own tests are strict, the published conformance cases rely on leniencies.
+the playing is, is a :class:`Manner`: our own tests are strict, the published conformance cases rely on leniencies. An
+answer pinned to a request's key comes before everything else.
 
 The order in which the branches of a fan-out ask is no part of the language. A strict list therefore answers a branch by
 its index: branch ``i`` gets entry ``i`` of those that were left when the fan-out began. A branch that asks twice has no
@@ -32,12 +33,16 @@ from mklang.engine.requests import (
     Produce,
     Produced,
     Read,
+    Reply,
     Request,
     Tool,
     Usage,
     Verdict,
 )
 from mklang.errors import HookFailed, ScriptFailed, ToolFailed, UnknownHook, UnknownTool
+from mklang.lang.values import Json
+from mklang.oracles.people import says_yes
+from mklang.oracles.pinned import Misfit, PinnedAnswer, Pins
 
 T = TypeVar("T")
 
@@ -50,7 +55,7 @@ NONCE = "scripted-run"
 EXHAUSTED = "ok"
 """What a published case's used-up produce list answers."""
 
-_Scripted: TypeAlias = Produce | Judge | Tool | Hook
+_Scripted: TypeAlias = Produce | Judge | Tool | Hook | Ask
 
 HookAnswerer: TypeAlias = Callable[[Hook], Awaitable[HookValue]]
 """Answers hooks that the script does not name; raises ``UnknownHook`` for a name it does not know either."""
@@ -96,24 +101,41 @@ class ByPart:
 Texts: TypeAlias = tuple[str, ...] | ByPart
 
 
+@dataclass(frozen=True, slots=True)
+class EveryTime:
+    """One reply to every question at a path."""
+
+    value: Json
+
+
+Replies: TypeAlias = tuple[Json, ...] | EveryTime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
-    """What is answered. ``judge`` None means that nothing is said about verdicts; ``tokens`` go with every text."""
+    """What is answered. ``judge`` None means that nothing is said about verdicts; ``tokens`` go with every text.
+
+    ``answers`` maps a request's key to its answer, ``replies`` the path of a question to what a person says there.
+    """
 
     produce: Texts = ()
     judge: tuple[ScriptedVerdict, ...] | Always | None = None
     tokens: Usage = NO_USAGE
     tools: Mapping[str, Texts] = field(default_factory=lambda: MappingProxyType({}))
     hooks: Mapping[str, tuple[bool, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    replies: Mapping[str, Replies] = field(default_factory=lambda: MappingProxyType({}))
+    answers: Mapping[str, PinnedAnswer] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
 class Closing:
-    """How a script fared: what it could not answer, and how many of its entries were never asked for."""
+    """How a script fared: what it could not answer, and what of it was never asked for, by number or by name."""
 
     failures: tuple[str, ...]
     unused_texts: int
     unused_verdicts: int
+    unused_replies: tuple[str, ...] = ()
+    unused_answers: tuple[str, ...] = ()
 
 
 class ScriptedOracle:
@@ -124,16 +146,27 @@ class ScriptedOracle:
         self._manner = manner
         self._hooks = hooks
         self._failures: list[str] = []
-        self._texts = self._reel(script.produce if isinstance(script.produce, tuple) else (), repeats=False)
+        self._texts = self._reel(script.produce if isinstance(script.produce, tuple) else (), False)
         lenient = manner is Manner.PUBLISHED
-        self._verdicts = self._reel(script.judge if isinstance(script.judge, tuple) else (), repeats=lenient)
+        self._verdicts = self._reel(script.judge if isinstance(script.judge, tuple) else (), lenient)
         self._tool_reels = {
-            name: self._reel(texts, repeats=True) for name, texts in script.tools.items() if isinstance(texts, tuple)
+            name: self._reel(texts, True) for name, texts in script.tools.items() if isinstance(texts, tuple)
         }
-        self._hook_reels = {name: self._reel(values, repeats=True) for name, values in script.hooks.items()}
+        self._hook_reels = {name: self._reel(values, True) for name, values in script.hooks.items()}
+        self._reply_reels = {path: self._reel(*_in_order(replies)) for path, replies in script.replies.items()}
+        self._pins = Pins(script.answers)
 
     async def answer(self, request: Request, /) -> Answer:
         """Answer one request from the script, or fail it with what was asked and what the script holds."""
+        if isinstance(request, Nonce):
+            return NonceValue(NONCE)
+        try:
+            pinned = self._pins.find(request)
+        except Misfit as why:
+            self._fail(request, str(why))
+        return await self._by_kind(request) if pinned is None else pinned
+
+    async def _by_kind(self, request: _Scripted) -> Answer:
         match request:
             case Produce():
                 return self._produce(request)
@@ -144,15 +177,19 @@ class ScriptedOracle:
             case Hook():
                 return await self._hook(request)
             case Ask():
-                return NotYet(question=request.question or "")  # people are not scripted: the run suspends (L81)
-            case Nonce():
-                return NonceValue(NONCE)
+                return self._ask(request)
             case _ as unknown:
                 assert_never(unknown)
 
     def closing(self) -> Closing:
         """What to hold against the script once the run is over."""
-        return Closing(tuple(self._failures), self._texts.unused, self._verdicts.unused)
+        return Closing(
+            tuple(self._failures),
+            self._texts.unused,
+            self._verdicts.unused,
+            unused_replies=tuple(path for path, reel in self._reply_reels.items() if reel.unused),
+            unused_answers=self._pins.unused,
+        )
 
     def _produce(self, request: Produce) -> Produced:
         reasoning = THOUGHT if request.reason else None
@@ -218,11 +255,22 @@ class ScriptedOracle:
             raise HookFailed(f"hook '{request.name}' fails: its list in the script is empty")
         return HookValue(entry)
 
-    def _reel(self, entries: tuple[T, ...], *, repeats: bool) -> _Reel[T]:
+    def _ask(self, request: Ask) -> Reply | NotYet:
+        """The scripted reply; a question that nobody is scripted to answer leaves the run waiting (L81)."""
+        reel = self._reply_reels.get(request.reply_to)
+        entry = Gap.USED_UP if reel is None else reel.take(request)
+        if entry is Gap.NO_ORDER:
+            self._fail(request, f"replies.{request.reply_to} has no order for {_TWICE}; use 'answers'")
+        if entry is Gap.USED_UP:
+            return NotYet(question=request.question or "")
+        return Reply(values={request.reply_to: entry}, confirms=says_yes(entry))
+
+    def _reel(self, entries: tuple[T, ...], repeats: bool) -> _Reel[T]:
         return _Reel(entries, repeats=repeats, by_branch=self._manner is Manner.STRICT)
 
     def _fail(self, request: _Scripted, why: str) -> NoReturn:
-        text = f"script: {request.key}: state '{request.state}' asked {_question(request)}, and {why}"
+        where = f"; 'answers' has no {request.key}" if self._script.answers else ""
+        text = f"script: {request.key}: state '{request.state}' asked {_question(request)}, and {why}{where}"
         self._failures.append(text)
         raise ScriptFailed(text)
 
@@ -277,6 +325,11 @@ _TWICE = "a branch of a fan-out that asks more than once"
 _BRANCH = re.compile(r"\[(\d+)\]/(?:call/|produce$|tool$)")
 
 
+def _in_order(replies: Replies) -> tuple[tuple[Json, ...], bool]:
+    """The replies as a list, and whether its last entry repeats."""
+    return ((replies.value,), True) if isinstance(replies, EveryTime) else (replies, False)
+
+
 def _branch_of(request: _Scripted) -> tuple[str, int] | None:
     """The outermost fan-out that a request stands in, as the path of its key, and the branch's index."""
     path = request.key.replace(f":{request.state}", ":")  # a state's id may look like a branch
@@ -310,6 +363,8 @@ def _question(request: _Scripted) -> str:
             return f"tool '{request.name}' ({_short(json.dumps(request.input, ensure_ascii=False))})"
         case Hook():
             return f"hook '{request.name}'"
+        case Ask():
+            return f"a person {_short(request.question or '')}"
 
 
 def _short(text: str, limit: int = 160) -> str:

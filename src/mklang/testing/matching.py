@@ -35,10 +35,14 @@ class NeverAsked:
 
     what: str
     count: int
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         one = self.count == 1
-        return f"{self.count} scripted {self.what}{'' if one else 's'} {'was' if one else 'were'} never asked for"
+        named = f": {', '.join(self.names)}" if self.names else ""
+        return (
+            f"{self.count} scripted {self.what}{'' if one else 's'} {'was' if one else 'were'} never asked for{named}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

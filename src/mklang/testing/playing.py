@@ -83,4 +83,6 @@ def _held_against(closing: Closing) -> list[Mismatch]:
     """What a strict test does not let pass, whatever the run made of it: in a fan-out a failure may stay unseen."""
     found: list[Mismatch] = [Unanswered(text) for text in closing.failures]
     unused = (("text", closing.unused_texts), ("judge verdict", closing.unused_verdicts))
-    return found + [NeverAsked(what, count) for what, count in unused if count]
+    found += [NeverAsked(what, count) for what, count in unused if count]
+    named = (("answer", closing.unused_answers), ("reply path", closing.unused_replies))
+    return found + [NeverAsked(what, len(names), names) for what, names in named if names]

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mklang.diagnostics import Diagnostic, has_errors
-from mklang.engine.options import DEFAULT_OPTIONS, Effect, Reaction, RunOptions
 from mklang.lang.fields import Fields
 from mklang.lang.files import read_source
 from mklang.lang.findings import Findings, below
 from mklang.lang.free_values import read_value, read_values
-from mklang.lang.nodes import describe, plain_value, read_map
+from mklang.lang.nodes import plain_value, read_map
 from mklang.lang.values import Json, thaw
 from mklang.lang.yaml_tree import Node, Position, compose
 from mklang.oracles.scripted import Manner
 from mklang.source import Source
-from mklang.testing.parts import RULES, each, inside, one_text, report_unknown
+from mklang.testing.options import read_options
+from mklang.testing.parts import RULES, inside, report_unknown
 from mklang.testing.scenario import UNSET, Expectation, Scenario, ScenarioFile, Unreadable, Unset
 from mklang.testing.script_reading import read_script
 from mklang.testing.vocabulary import Part
@@ -81,53 +81,13 @@ def _read_scenario(node: Node, index: int, path: str) -> tuple[Scenario | Unread
 
 def read_body(fields: Fields, name: str, meant: set[str], *, manner: Manner) -> Scenario:
     """Read the keys that scenarios and cases share. What is wrong is noted in the fields' findings."""
-    script, options = read_script(fields), _options(fields)
+    script, options = read_script(fields), read_options(fields)
     inputs = {key: thaw(value) for part in ("context", "input") for key, value in (fields.values(part) or {}).items()}
     expect = _expectation(fields, meant, manner)
+    if script.replies and not options.humans:
+        hint = "add run: { escalate_suspend: true }"
+        fields.problem("nobody-asked", "replies", "nobody is asked unless escalate gates ask people", hint=hint)
     return Scenario(name=name, script=script, inputs=inputs, options=options, expect=expect, span=fields.at.span)
-
-
-# The run's options
-
-
-def _options(fields: Fields) -> RunOptions:
-    """The published option names, as our options."""
-    run = inside(fields, "run", Part.RUN)
-    if run is None:
-        return DEFAULT_OPTIONS
-    chars = run.integer("prompt_value_chars")
-    return RunOptions(
-        max_tokens=run.integer("cost_budget"),
-        max_steps=run.integer("max_steps"),
-        concurrency=run.integer("max_workers"),
-        value_chars=DEFAULT_OPTIONS.value_chars if chars is None else chars,
-        delimit=run.boolean("delimit") is not False,
-        repair_feedback=run.boolean("repair_feedback") is not False,
-        on_truncate=Reaction(run.choice("on_truncate") or DEFAULT_OPTIONS.on_truncate),
-        on_untrusted_flow=Reaction(run.choice("on_untrusted_flow") or DEFAULT_OPTIONS.on_untrusted_flow),
-        tool_effects={name: effect for name, effect in each(run, "tool_effects", _effect) if effect is not None},
-        trusted=frozenset(_trusted(run)),
-        flow_tainted=run.boolean("flow_tainted") is True,
-        suspend_on_limit=run.boolean("suspendable") is True,
-        humans=run.boolean("escalate_suspend") is True,
-    )
-
-
-def _effect(effects: Fields, name: str) -> Effect | None:
-    value = plain_value(effects.entries[name][1])
-    if value in {effect.value for effect in Effect}:
-        return Effect(value)
-    effects.problem(
-        "bad-value", name, f"a tool's effect is 'read' or 'effect', not {describe(effects.entries[name][1])}"
-    )
-    return None
-
-
-def _trusted(run: Fields) -> list[str]:
-    where = below(run.where, "trusted_keys")
-    items = (run.items("trusted_keys") if "trusted_keys" in run else None) or []
-    read = (one_text(item, run.findings, below(where, index)) for index, item in enumerate(items))
-    return [text for text in read if text is not None]
 
 
 # The expectation

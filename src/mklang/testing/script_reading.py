@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from yaml.nodes import MappingNode, SequenceNode
 
-from mklang.engine.requests import NO_USAGE, Usage
+from mklang.engine.requests import NO_USAGE
 from mklang.lang.fields import Fields
-from mklang.lang.findings import Findings, below
+from mklang.lang.findings import below
 from mklang.lang.nodes import describe, plain_value, read_map
-from mklang.lang.yaml_tree import Node, Position
+from mklang.lang.yaml_tree import Position
 from mklang.oracles.scripted import Always, ByPart, Script, ScriptedVerdict, Texts, Word
-from mklang.testing.parts import each, inside, one_text
+from mklang.testing.answer_reading import read_answers, read_replies
+from mklang.testing.parts import each, inside, one_text, read_tokens, read_verdict
 from mklang.testing.vocabulary import Part
 
 
@@ -20,9 +21,11 @@ def read_script(fields: Fields) -> Script:
     return Script(
         produce=_produce(llm) if llm else (),
         judge=_judge(llm) if llm else None,
-        tokens=_tokens(llm) if llm else NO_USAGE,
+        tokens=read_tokens(llm) if llm else NO_USAGE,
         tools=dict(each(fields, "tools", _results)),
         hooks=dict(each(fields, "hooks", _booleans)),
+        replies=read_replies(fields),
+        answers=read_answers(fields),
     )
 
 
@@ -60,33 +63,8 @@ def _judge(llm: Fields) -> tuple[ScriptedVerdict, ...] | Always | None:
         llm.wrong_type("judge", "a list of verdicts, or 'unparseable'", "write one verdict as a list: [0]")
         return None
     where = below(llm.where, "judge")
-    read = (_verdict(item, llm.findings, below(where, i)) for i, item in enumerate(llm.items("judge") or []))
+    read = (read_verdict(item, llm.findings, below(where, i)) for i, item in enumerate(llm.items("judge") or []))
     return tuple(verdict for verdict in read if verdict is not None)
-
-
-def _verdict(node: Node, findings: Findings, where: str) -> ScriptedVerdict | None:
-    value = plain_value(node)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    word = value.strip().lower() if isinstance(value, str) else ""
-    if word in {verdict.value for verdict in Word}:
-        return Word(word)
-    message = f"a verdict is a position from 0, 'none' or 'unparseable', not {describe(node)}"
-    findings.add("bad-verdict", message, Position(node), where)
-    return None
-
-
-def _tokens(llm: Fields) -> Usage:
-    if "tokens" not in llm:
-        return NO_USAGE
-    items = llm.items("tokens")
-    if items is None:
-        return NO_USAGE
-    counts = [value for value in map(plain_value, items) if isinstance(value, int) and not isinstance(value, bool)]
-    if len(items) != 2 or len(counts) != 2 or min(counts) < 0:
-        llm.problem("bad-value", "tokens", "'tokens' takes two whole numbers, tokens in and tokens out")
-        return NO_USAGE
-    return Usage(counts[0], counts[1])
 
 
 def _results(tools: Fields, name: str) -> Texts:

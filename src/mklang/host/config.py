@@ -7,21 +7,21 @@ administrator put it, never beside a machine: a document's folder tells mklang n
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 
-from mklang.diagnostics import Diagnostic, Severity, has_errors
+from mklang.diagnostics import Diagnostic, has_errors
 from mklang.errors import ConfigError, DocumentError
-from mklang.lang.fields import Fields, Findings, below, read_map
+from mklang.host.config_maps import by_name, fields_of, key_of
+from mklang.lang.fields import Fields, Findings, below
 from mklang.lang.files import read_source
 from mklang.lang.models import Tier
 from mklang.lang.values import thaw
-from mklang.lang.vocabulary import Key, Shape, TextRule, closest
-from mklang.lang.yaml_tree import Node, Position, compose
+from mklang.lang.vocabulary import Shape, closest
+from mklang.lang.yaml_tree import Node, compose
 from mklang.llm.base import RESERVED_PARAMS, Params
 
 FILE = "runtime.yaml"
@@ -130,65 +130,26 @@ def read_config(path: str, layer: Layer = Layer.EXPLICIT) -> RuntimeConfig:
     )
 
 
-def _key(name: str, shape: Shape = Shape.TEXT, *, required: bool = False, words: tuple[str, ...] = ()) -> Key:
-    return Key(
-        name=name,
-        places=frozenset(),
-        shape=shape,
-        description="",
-        required=required,
-        words=MappingProxyType(dict.fromkeys(words, "")),
-        holds=_SOMETHING if shape is Shape.TEXT else None,
-    )
-
-
-def _by_name(*keys: Key) -> Mapping[str, Key]:
-    return MappingProxyType({key.name: key for key in keys})
-
-
-_SOMETHING = TextRule(re.compile(r"\S"), "must not be empty")
-_ROOT = _by_name(
-    _key("active", required=True),
-    _key("providers", Shape.VALUES, required=True),
-    _key("tools", Shape.VALUES),  # belongs to the tools; not read here
+_ROOT = by_name(
+    key_of("active", required=True),
+    key_of("providers", Shape.VALUES, required=True),
+    key_of("tools", Shape.VALUES),  # belongs to the tools; not read here
 )
-_PROVIDER = _by_name(
-    _key("tiers", Shape.VALUES, required=True),
-    _key("protocol", Shape.CHOICE, words=tuple(protocol.value for protocol in Protocol)),
-    _key("base_url"),
-    _key("api_key_env"),
-    _key("api_key_file"),
-    _key("judge"),
-    _key("params", Shape.VALUES),
+_PROVIDER = by_name(
+    key_of("tiers", Shape.VALUES, required=True),
+    key_of("protocol", Shape.CHOICE, words=tuple(protocol.value for protocol in Protocol)),
+    key_of("base_url"),
+    key_of("api_key_env"),
+    key_of("api_key_file"),
+    key_of("judge"),
+    key_of("params", Shape.VALUES),
 )
-_TIERS = _by_name(*[_key(tier.value, required=True) for tier in Tier])
-_PARAMS = _by_name(*[_key(tier.value, Shape.VALUES) for tier in Tier])
-
-
-def _fields(node: Node, keys: Mapping[str, Key], findings: Findings, where: str) -> Fields | None:
-    """One map of the configuration. An extra key is a warning (L97), except where the keys are tiers."""
-    what = f"'{where}'" if where else "a configuration"
-    entries = read_map(node, findings, where, f"{what} takes a map")
-    if entries is None:
-        return None
-    severity = Severity.ERROR if keys in (_TIERS, _PARAMS) else Severity.WARNING
-    for name, (key, _) in entries.items():
-        if name not in keys:
-            meant = closest(name, keys)
-            hint = f"did you mean '{meant}'?" if meant else f"known are {', '.join(keys)}"
-            message = (
-                f"'{name}' is no key of {what} and is ignored" if severity is Severity.WARNING else f"no tier '{name}'"
-            )
-            findings.add("unknown-key", message, Position(key), below(where, name), hint=hint, severity=severity)
-    fields = Fields(entries, findings, keys, where=where, at=Position(node))
-    for known in keys.values():
-        if known.required and known.name not in entries:
-            fields.missing(known.name, what)
-    return fields
+_TIERS = by_name(*[key_of(tier.value, required=True) for tier in Tier])
+_PARAMS = by_name(*[key_of(tier.value, Shape.VALUES) for tier in Tier])
 
 
 def _read_root(root: Node, findings: Findings, path: str, layer: Layer) -> RuntimeConfig | None:
-    fields = _fields(root, _ROOT, findings, "")
+    fields = fields_of(root, _ROOT, findings, "")
     if fields is None:
         return None
     active = fields.text("active")
@@ -204,7 +165,7 @@ def _read_root(root: Node, findings: Findings, path: str, layer: Layer) -> Runti
 
 def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
     where = below("providers", name)
-    fields = _fields(node, _PROVIDER, findings, where)
+    fields = fields_of(node, _PROVIDER, findings, where)
     if fields is None:
         return ProviderConfig(name=name, tiers={})
     return ProviderConfig(
@@ -222,7 +183,9 @@ def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
 def _read_tiers(provider: Fields) -> Mapping[Tier, str]:
     if "tiers" not in provider:
         return {}
-    tiers = _fields(provider.entries["tiers"][1], _TIERS, provider.findings, below(provider.where, "tiers"))
+    tiers = fields_of(
+        provider.entries["tiers"][1], _TIERS, provider.findings, below(provider.where, "tiers"), only="tier"
+    )
     if tiers is None:
         return {}
     return MappingProxyType({tier: model for tier in Tier if (model := tiers.text(tier.value))})
@@ -231,7 +194,9 @@ def _read_tiers(provider: Fields) -> Mapping[Tier, str]:
 def _read_params(provider: Fields) -> Mapping[Tier, Params]:
     if "params" not in provider:
         return MappingProxyType({})
-    params = _fields(provider.entries["params"][1], _PARAMS, provider.findings, below(provider.where, "params"))
+    params = fields_of(
+        provider.entries["params"][1], _PARAMS, provider.findings, below(provider.where, "params"), only="tier"
+    )
     if params is None:
         return MappingProxyType({})
     found: dict[Tier, Params] = {}

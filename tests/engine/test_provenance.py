@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mklang.engine.fence import derive_nonce, fence
+from mklang.engine.fence import Nonces, fence
 from mklang.engine.options import Effect, Reaction, RunOptions
 from mklang.engine.outcome import Done, Halted, Reason
 from mklang.engine.requests import HookValue, Judge, Produce, Produced, Reply, Verdict
@@ -261,11 +261,7 @@ def test_judge_evidence_carries_a_nonce_that_stands_nowhere_in_it() -> None:
 @given(texts=st.lists(st.text(), max_size=4), key=st.text(), seed=st.text(min_size=1))
 @pytest.mark.rule("L32")
 def test_a_fence_never_closes_early(texts: list[str], key: str, seed: str) -> None:
-    try:
-        seed.encode()
-    except UnicodeEncodeError:
-        seed = "s"
-    nonce = derive_nonce(seed, key, texts)
+    nonce = Nonces(seed).derive(key, texts)
     for text in texts:
         fenced = fence(text, nonce)
         assert fenced.count(f"</data-{nonce}>") == 1
@@ -274,9 +270,11 @@ def test_a_fence_never_closes_early(texts: list[str], key: str, seed: str) -> No
 
 
 def test_a_nonce_that_stands_in_the_text_is_drawn_again() -> None:
-    first = derive_nonce("seed", "key", [])
-    assert derive_nonce("seed", "key", [f"…{first}…"]) != first
-    assert derive_nonce("seed", "other", []) != first
+    nonces = Nonces("seed")
+    first = nonces.derive("key")
+    assert nonces.derive("key", [f"…{first}…"]) != first
+    assert nonces.derive("other") != first
+    assert Nonces("other seed").derive("key") != first
 
 
 PATHS = st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map(tuple)

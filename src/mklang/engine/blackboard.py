@@ -21,12 +21,13 @@ class Blackboard:
     Literals come first in alphabetical order, so that re-ordering a document changes nothing a model is shown.
     """
 
-    __slots__ = ("_rendered", "provenance", "values")
+    __slots__ = ("_cut", "_rendered", "provenance", "values")
 
     def __init__(self, literals: Mapping[str, Frozen]) -> None:
         self.values: dict[str, Json] = {key: thaw(literals[key]) for key in sorted(literals)}
         self.provenance = Provenance()
-        self._rendered: dict[str, tuple[str, str, int]] = {}
+        self._rendered: dict[str, tuple[str, str]] = {}
+        self._cut: set[str] = set()
 
     def place(self, path: tuple[str, ...], value: Json, mark: Marks) -> None:
         """Put a value at a path, making maps on the way; a non-map in the way is replaced (L112)."""
@@ -58,6 +59,8 @@ class Blackboard:
         """The value at a placeholder's path; None when it is not there (L24)."""
         keys = placeholder.keys
         value = self.values.get(keys[0])
+        if len(keys) == 1:
+            return value
         for key in keys[1:]:
             if not isinstance(value, dict):
                 return None
@@ -74,47 +77,49 @@ class Blackboard:
             copy.values["item"] = item
             copy.provenance.place(("item",), mark)
         copy._rendered = {}
+        copy._cut = set()
         return copy
 
     def evidence(self) -> str:
         """The whole blackboard as JSON for a judge, at most 4000 characters (L35).
 
-        What is too long keeps its head and its tail. Only the ends of each value are ever rendered anew, so a large
-        value costs nothing after its first decision.
+        What is too long keeps its head and its tail. A value is rendered once after it changes, and of a long one only
+        the ends are kept, so that it costs nothing in later decisions.
         """
-        pieces: list[tuple[str, str, int]] = []
-        total = 2
-        for key, value in self.values.items():
-            piece = self._rendered.get(key)
-            if piece is None:
-                piece = _ends(f"{_dump(key)}: {_dump(value)}")
-                self._rendered[key] = piece
-            pieces.append(piece)
-            total += piece[2] + 2
-        total -= 2 if pieces else 0
-        if total <= EVIDENCE_CHARS:
-            return "{" + ", ".join(piece[0] for piece in pieces) + "}"
+        rendered = self._rendered
+        entries = [rendered.get(key) or self._render(key) for key in self.values]
+        if not self._cut:
+            text = f"{{{', '.join([head for head, _ in entries])}}}"
+            if len(text) <= EVIDENCE_CHARS:
+                return text
         room = EVIDENCE_CHARS - len(_EVIDENCE_CUT)
-        head = "{" + ", ".join(piece[0] for piece in _until(pieces, room))
-        tail = ", ".join(piece[1] for piece in reversed(_until(pieces[::-1], room))) + "}"
+        head = f"{{{', '.join([head for head, _ in _until(entries, room)])}"
+        tail = f"{', '.join([tail for _, tail in reversed(_until(entries[::-1], room))])}}}"
         first = room // 2
         return head[:first] + _EVIDENCE_CUT + tail[len(tail) - (room - first) :]
 
+    def _render(self, key: str) -> tuple[str, str]:
+        """An entry's first and last characters, as many as could ever be shown."""
+        text = f"{_dump(key)}: {_dump(self.values[key])}"
+        if len(text) <= EVIDENCE_CHARS:
+            self._cut.discard(key)
+            entry = (text, text)
+        else:
+            self._cut.add(key)
+            entry = (text[:EVIDENCE_CHARS], text[-EVIDENCE_CHARS:])
+        self._rendered[key] = entry
+        return entry
 
-def _until(pieces: list[tuple[str, str, int]], room: int) -> list[tuple[str, str, int]]:
-    """As many pieces from the front as it takes to fill ``room`` characters."""
+
+def _until(entries: list[tuple[str, str]], room: int) -> list[tuple[str, str]]:
+    """As many entries from the front as it takes to fill ``room`` characters."""
     taken, filled = [], 0
-    for piece in pieces:
-        taken.append(piece)
-        filled += piece[2] + 2
+    for entry in entries:
+        taken.append(entry)
+        filled += len(entry[0]) + 2
         if filled > room:
             break
     return taken
-
-
-def _ends(text: str) -> tuple[str, str, int]:
-    """The first and last characters of a rendered entry that could ever be shown, and its whole length."""
-    return text[:EVIDENCE_CHARS], text[-EVIDENCE_CHARS:], len(text)
 
 
 _dump: Callable[[Json], str] = json.JSONEncoder(ensure_ascii=False).encode

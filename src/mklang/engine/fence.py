@@ -8,20 +8,26 @@ from hashlib import blake2b
 NONCE_DIGITS = 12
 
 
-def derive_nonce(seed: str, key: str, texts: Iterable[str]) -> str:
-    """A nonce for one request: unguessable without the run's seed, different for every key, absent from ``texts``.
+class Nonces:
+    """A run's nonces: unguessable without its seed, and different for every request key.
 
     Derived, not drawn, so that a replayed run asks byte-identical questions.
     """
-    fenced = tuple(texts)
-    secret = seed.encode()[:64]
-    attempt = 0
-    while True:
-        digest = blake2b(f"{key}#{attempt}".encode("utf-8", "surrogatepass"), key=secret, digest_size=NONCE_DIGITS // 2)
-        nonce = digest.hexdigest()
-        if not any(nonce in text for text in fenced):
-            return nonce
-        attempt += 1
+
+    __slots__ = ("_keyed",)
+
+    def __init__(self, seed: str) -> None:
+        self._keyed = blake2b(key=seed.encode("utf-8", "surrogatepass")[:64], digest_size=NONCE_DIGITS // 2)
+
+    def derive(self, key: str, texts: Iterable[str] = ()) -> str:
+        """The nonce of one request; another one when it should stand in one of the texts it has to fence."""
+        hasher = self._keyed.copy()
+        hasher.update(key.encode("utf-8", "surrogatepass"))
+        nonce = hasher.hexdigest()
+        for text in texts:
+            if nonce in text:
+                return self.derive(f"{key}#", texts)
+        return nonce
 
 
 def fence(text: str, nonce: str) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import takewhile
 from types import MappingProxyType
 
-from mklang.engine.fence import derive_nonce
 from mklang.engine.humans import choose_gate
 from mklang.engine.level import Level, StateHalt
-from mklang.engine.noul import contradicts, doubtful, how_none, usable
+from mklang.engine.noul import contradicts, doubtful, judgement_of, usable
 from mklang.engine.options import OnUncertain
 from mklang.engine.outcome import Reason
 from mklang.engine.requests import Hook, HookValue, Judge, Read, Verdict
 from mklang.engine.taint import hook_confirms
-from mklang.engine.trace import Judgement, TraceStep
+from mklang.engine.trace import TraceStep
 from mklang.errors import InternalError
 from mklang.lang.models import Gate, HookCondition, Otherwise, Prose, Repair, State
 from mklang.lang.values import Json
@@ -25,7 +25,7 @@ RAW_CHARS = 200
 class Decision:
     """One state's decision in the making: what is asked, and what the answers say about it in the trace step."""
 
-    __slots__ = ("gates", "judged", "key", "level", "result", "state", "step")
+    __slots__ = ("gates", "judged", "key", "level", "notes", "result", "state", "step")
 
     def __init__(self, level: Level, state: State, *, key: str, result: Json, step: TraceStep) -> None:
         self.level = level
@@ -34,11 +34,14 @@ class Decision:
         self.result = result
         self.step = step
         self.judged = False
-        self.gates = [gate for gate in state.gates if not _spent(level, state, gate)]
+        self.notes: list[tuple[list[Gate], Verdict, Gate | None, bool]] = []
+        self.gates: Sequence[Gate] = state.gates
+        if level.repairs:
+            self.gates = [gate for gate in state.gates if not _spent(level, state, gate)]
 
     async def first_true(self) -> Gate:
         """The gate that fires. Halts ``no-gate-matched`` or ``judge-unparseable`` when none can."""
-        whole = (self.state.tier or self.level.machine.default_tier) in self.level.shared.options.whole_decisions
+        whole = self._judged_whole()
         position = 0
         while position < len(self.gates):
             gate = self.gates[position]
@@ -57,7 +60,12 @@ class Decision:
             if chosen is not None:
                 return chosen
             position += len(batch)
-        raise StateHalt(Reason.NO_GATE_MATCHED)
+        raise self._halt(Reason.NO_GATE_MATCHED)
+
+    def _judged_whole(self) -> bool:
+        """Whether this state's judge answers a whole decision at once."""
+        tiers = self.level.shared.options.whole_decisions
+        return bool(tiers) and (self.state.tier or self.level.machine.default_tier) in tiers
 
     async def _walk_whole(self, start: int) -> Gate:
         """Ask once about every prose gate from here on, and walk the answers: hooks in between are asked lazily."""
@@ -79,7 +87,7 @@ class Decision:
             chosen = await choose_gate(self.level, self.state.id, self.gates[start:], chances=chances, key=self.key)
             return self._fired(chosen, "human")
         if fired is None or via is None:
-            raise StateHalt(Reason.NO_GATE_MATCHED)
+            raise self._halt(Reason.NO_GATE_MATCHED)
         return self._fired(fired, via)
 
     async def _first_reached(
@@ -139,29 +147,7 @@ class Decision:
     def _note(
         self, asked: list[Gate], verdict: Verdict, *, chosen: Gate | None = None, uncertain: bool = False
     ) -> None:
-        """Keep what was asked and answered with the step."""
-        probabilities = verdict.probabilities
-        position = None if chosen is None else [gate.index for gate in asked].index(chosen.index)
-        judgement = Judgement(
-            gates=tuple([gate.index for gate in asked]),
-            model=verdict.model,
-            mapping=verdict.mapping,
-            chosen=None if chosen is None else chosen.index,
-            provider=verdict.provider,
-            threshold=verdict.threshold,
-            band=verdict.band,
-            probabilities=probabilities,
-            none_probability=verdict.none_probability,
-            none=how_none(verdict) if probabilities is not None and chosen is None else None,
-            confidence=probabilities[position] if probabilities is not None and position is not None else None,
-            uncertain=uncertain,
-            contradiction=contradicts(verdict),
-            fence_applied=verdict.fence_applied,
-            read=verdict.read.value,
-            usage=verdict.usage,
-            seconds=verdict.seconds,
-        )
-        self.step.judgements = (*self.step.judgements, judgement)
+        self.notes.append((asked, verdict, chosen, uncertain))
 
     async def _verdict(self, batch: list[Gate]) -> Verdict:
         level = self.level
@@ -178,7 +164,7 @@ class Decision:
             output=text,
             reasoning=reasoning,
             context=context,
-            nonce=derive_nonce(level.shared.seed, key, (text, context, reasoning or "")),
+            nonce=level.shared.nonces.derive(key, (text, context, reasoning or "")),
         )
         verdict = await level.shared.ask_model(request)
         if not isinstance(verdict, Verdict):
@@ -196,11 +182,21 @@ class Decision:
         for gate in self.gates[after:]:
             if isinstance(gate.condition, Otherwise):
                 return self._fired(gate, "otherwise")
-        raise StateHalt(Reason.JUDGE_UNPARSEABLE)
+        raise self._halt(Reason.JUDGE_UNPARSEABLE)
+
+    def _halt(self, reason: Reason) -> StateHalt:
+        self._keep_notes()
+        return StateHalt(reason)
+
+    def _keep_notes(self) -> None:
+        """Put the judgements into the step, where the step's own fields do not tell them all."""
+        if len(self.notes) > 1 or (self.notes and self.notes[0][1].probabilities is not None):
+            self.step.judgements = tuple(judgement_of(*note) for note in self.notes)
 
     def _fired(self, gate: Gate, via: str) -> Gate:
         level, step = self.level, self.step
         step.gate, step.gate_via = gate.when, via
+        self._keep_notes()
         confirmed = via == "human" or (
             via == "hook" and hook_confirms(step.hook or "", level.board.provenance, self.state.output)
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mklang.engine.blackboard import Blackboard
 from mklang.engine.budget import Pool
 from mklang.engine.events import Observer
+from mklang.engine.fence import Nonces
 from mklang.engine.options import RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Outcome, PendingAsk, Reason
@@ -60,7 +61,7 @@ class Suspension(Exception):
 class Shared:
     """What all levels of one run have in common. ``walk`` runs one level: a call state runs its callee with it."""
 
-    __slots__ = ("library", "limiter", "observer", "options", "oracle", "pool", "seed", "walk")
+    __slots__ = ("library", "limiter", "nonces", "observer", "options", "oracle", "pool", "seed", "walk")
 
     def __init__(
         self,
@@ -76,25 +77,25 @@ class Shared:
         self.library = library
         self.options = options
         self.seed = seed
+        self.nonces = Nonces(seed)
         self.walk = walk
         self.observer = observer
         self.pool = Pool(options.max_tokens, options.max_nano_usd)
         self.limiter = asyncio.Semaphore(options.concurrency) if options.concurrency else None
 
-    async def ask(self, request: Request) -> Answer:
+    def ask(self, request: Request) -> Awaitable[Answer]:
         """Put one request to the oracle, within the concurrency limit."""
-        if self.limiter is None:
-            return await self.oracle.answer(request)
-        async with self.limiter:
-            return await self.oracle.answer(request)
+        return self.oracle.answer(request) if self.limiter is None else self._in_turn(request, self.limiter)
 
-    async def ask_model(self, request: Request) -> Answer:
+    def ask_model(self, request: Request) -> Awaitable[Answer]:
         """Put a request that costs tokens to the oracle, unless the tokens are spent by the time its turn comes."""
-        if self.limiter is None:
-            self.check_tokens()
-            return await self.oracle.answer(request)
-        async with self.limiter:
-            self.check_tokens()
+        self.check_tokens()
+        return self.oracle.answer(request) if self.limiter is None else self._in_turn(request, self.limiter, costs=True)
+
+    async def _in_turn(self, request: Request, limiter: asyncio.Semaphore, *, costs: bool = False) -> Answer:
+        async with limiter:
+            if costs:
+                self.check_tokens()
             return await self.oracle.answer(request)
 
     def check_tokens(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mklang.engine.requests import Read, Verdict
+from mklang.engine.trace import Judgement
+from mklang.lang.models import Gate
 
 MAPPING = "noul_first_ge"
 
@@ -44,3 +46,31 @@ def how_none(verdict: Verdict) -> str:
     """Whether none was found because the judge says so, or because nothing reached the threshold."""
     none = verdict.none_probability
     return "asked" if none is not None and verdict.threshold is not None and none >= verdict.threshold else "default"
+
+
+def judgement_of(asked: Sequence[Gate], verdict: Verdict, chosen: Gate | None, uncertain: bool) -> Judgement:
+    """One question to a judge and its answer, as the trace keeps it (S29)."""
+    probabilities = verdict.probabilities
+    walked = probabilities is not None and len(probabilities) == len(asked)
+    confidence = None
+    if probabilities is not None and walked and chosen is not None:
+        confidence = probabilities[[gate.index for gate in asked].index(chosen.index)]
+    return Judgement(
+        gates=tuple([gate.index for gate in asked]),
+        model=verdict.model,
+        mapping=verdict.mapping,
+        chosen=None if chosen is None else chosen.index,
+        provider=verdict.provider,
+        threshold=verdict.threshold,
+        band=verdict.band,
+        probabilities=probabilities,
+        none_probability=verdict.none_probability,
+        none=how_none(verdict) if walked and chosen is None else None,
+        confidence=confidence,
+        uncertain=uncertain,
+        contradiction=contradicts(verdict),
+        fence_applied=verdict.fence_applied,
+        read=verdict.read.value,
+        usage=verdict.usage,
+        seconds=verdict.seconds,
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mklang.engine.blackboard import Blackboard, capped, format_value
-from mklang.engine.fence import derive_nonce, fence
+from mklang.engine.fence import Nonces, fence
 from mklang.engine.options import RunOptions
 from mklang.engine.taint import Mark, Marks
 from mklang.lang.models import Argument, Generative
@@ -30,7 +30,7 @@ def system_message(state: Generative, nonce: str | None) -> str:
 
 
 def render_prompt(
-    template: Template, board: Blackboard, options: RunOptions, *, seed: str, key: str
+    template: Template, board: Blackboard, options: RunOptions, *, nonces: Nonces, key: str
 ) -> tuple[str, str | None]:
     """The user message and the nonce of its fences; the nonce is None when nothing needed fencing (L32).
 
@@ -38,18 +38,19 @@ def render_prompt(
     """
     pieces: list[str] = []
     fenced: list[int] = []
-    at, limit = board.provenance.at, options.value_chars
+    limit, delimit, at = options.value_chars, options.delimit, board.provenance.at
     for part in template.parts:
         if isinstance(part, str):
             pieces.append(part)
             continue
-        if options.delimit and at(part.keys) & Mark.TAINTED:
+        if delimit and at(part.keys) & Mark.TAINTED:
             fenced.append(len(pieces))
         value = board.read(part)
-        pieces.append(capped(value if isinstance(value, str) else format_value(value), limit))
+        text = value if isinstance(value, str) else format_value(value)
+        pieces.append(text if len(text) <= limit else capped(text, limit))
     if not fenced:
         return "".join(pieces), None
-    nonce = derive_nonce(seed, key, [pieces[index] for index in fenced])
+    nonce = nonces.derive(key, [pieces[index] for index in fenced])
     for index in fenced:
         pieces[index] = fence(pieces[index], nonce)
     return "".join(pieces), nonce

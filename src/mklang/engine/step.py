@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from mklang.engine.blackboard import Blackboard, capped, format_value
 from mklang.engine.calls import call_machine
-from mklang.engine.fence import derive_nonce
 from mklang.engine.humans import outcome_unknown
 from mklang.engine.level import Level, StateHalt
 from mklang.engine.options import Effect, Reaction
@@ -20,15 +21,15 @@ from mklang.lang.models import Generative, Sample, State, Tool
 from mklang.lang.values import Json
 
 
-async def execute(
+def execute(
     level: Level, state: State, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
-) -> tuple[Json, Marks]:
+) -> Awaitable[tuple[Json, Marks]]:
     """Run the state on ``board``: its result and where that came from. What it cost and showed goes into ``step``."""
     if isinstance(state, Generative):
-        return await _produce(level, state, key=key, board=board, step=step, feedback=feedback)
+        return _produce(level, state, key=key, board=board, step=step, feedback=feedback)
     if isinstance(state, Tool):
-        return await _use_tool(level, state, key=key, board=board, step=step)
-    return await call_machine(level, state, key=key, board=board, step=step)
+        return _use_tool(level, state, key=key, board=board, step=step)
+    return call_machine(level, state, key=key, board=board, step=step)
 
 
 async def _produce(
@@ -36,7 +37,7 @@ async def _produce(
 ) -> tuple[Json, Marks]:
     shared = level.shared
     key = f"{key}/produce"
-    user, nonce = render_prompt(state.prompt, board, shared.options, seed=shared.seed, key=key)
+    user, nonce = render_prompt(state.prompt, board, shared.options, nonces=shared.nonces, key=key)
     request = Produce(
         key=key,
         state=state.id,
@@ -85,7 +86,7 @@ async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, s
         name=state.tool,
         input={name: value for name, (value, _) in arguments.items()},
         effect=effect,
-        idempotency_key=derive_nonce(level.shared.seed, f"{key}/tool/once", ()),
+        idempotency_key=level.shared.nonces.derive(f"{key}/tool/once"),
     )
     answer = await level.shared.ask(request)
     if isinstance(answer, NotYet):

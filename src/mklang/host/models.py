@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mklang.diagnostics import Diagnostic
@@ -63,11 +63,15 @@ class _Surroundings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """Who answers a run's requests to models. ``notice`` says so in one line, for a person."""
+    """Who answers a run's requests to models. ``notice`` says so in one line, for a person.
+
+    ``judged_by`` names the model that judges each tier's states.
+    """
 
     tiers: Mapping[Tier, TierModel]
     judge: Judge
     notice: str
+    judged_by: Mapping[Tier, str] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
 
     async def aclose(self) -> None:
@@ -129,7 +133,8 @@ def _at_endpoint(base_url: str, model: str, around: _Surroundings) -> Models:
 
 def _one_model(backend: Backend, model: str, notice: str) -> Models:
     tiers = {tier: TierModel(backend=backend, model=model) for tier in Tier}
-    return Models(tiers=tiers, judge=ChoiceJudge({tier: JudgeModel(backend, model) for tier in Tier}), notice=notice)
+    judge = ChoiceJudge({tier: JudgeModel(backend, model) for tier in Tier})
+    return Models(tiers=tiers, judge=judge, notice=notice, judged_by=dict.fromkeys(Tier, model))
 
 
 def _configured(config: RuntimeConfig, provider: ProviderConfig, model: str | None, around: _Surroundings) -> Models:
@@ -147,7 +152,7 @@ def _configured(config: RuntimeConfig, provider: ProviderConfig, model: str | No
     }
     judge = ChoiceJudge({tier: JudgeModel(backends[judges[tier]], judges[tier]) for tier in Tier})
     notice = f"using provider '{provider.name}' {where}: {_listed(ids.values(), judges.values())}"
-    return Models(tiers=tiers, judge=judge, notice=notice, warnings=config.warnings)
+    return Models(tiers=tiers, judge=judge, notice=notice, judged_by=judges, warnings=config.warnings)
 
 
 def _listed(ids: Iterable[str], judges: Iterable[str]) -> str:

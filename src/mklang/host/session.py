@@ -6,7 +6,7 @@ are told: warnings and a notice on the session, an outcome at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -64,25 +64,34 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelIds:
+    """Which model answers for each tier, and which one judges its states, by the ids the host gave them."""
+
+    tiers: Mapping[str, str]
+    judges: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A run that is ready to start. ``repeatable`` names acting tools that may be called again after a crash."""
+    """A run that is ready to start.
+
+    ``notice`` is one line about who answers, for a person; ``models`` None means that no model does. ``close`` lets go
+    of whoever answers. ``repeatable`` names acting tools that may be called again after a crash.
+    """
 
     machine: Machine
     library: Mapping[str, Machine]
     inputs: Mapping[str, Json]
     options: RunOptions
-    models: Models
     oracle: Oracle
+    notice: str
+    close: Callable[[], Awaitable[None]]
+    models: ModelIds | None = None
     repeatable: frozenset[str] = frozenset()
-    warnings: tuple[Diagnostic, ...]
-
-    @property
-    def notice(self) -> str:
-        """One line about the models, for a person."""
-        return self.models.notice
+    warnings: tuple[Diagnostic, ...] = ()
 
     async def run(self, observer: Observer | None = None) -> Outcome:
-        """Run to the end and let go of the models, however it ends."""
+        """Run to the end and let go of whoever answers, however it ends."""
         try:
             return await arun(
                 self.machine,
@@ -93,7 +102,7 @@ class Session:
                 observer=observer,
             )
         finally:
-            await self.models.aclose()
+            await self.close()
 
 
 def prepare(
@@ -127,8 +136,10 @@ def assemble(
         library=loaded.library,
         inputs=inputs,
         options=msgspec.structs.replace(order.options, trusted=order.options.trusted | trusted),
-        models=models,
         oracle=timed,
+        notice=models.notice,
+        close=models.aclose,
+        models=_ids(models),
         repeatable=tools.repeatable,
         warnings=(
             *loaded.warnings,
@@ -136,6 +147,13 @@ def assemble(
             *undeclared(loaded.machine, order.inputs),
             *missing_parts(loaded, tools, hooks),
         ),
+    )
+
+
+def _ids(models: Models) -> ModelIds:
+    return ModelIds(
+        tiers={tier.value: model.model for tier, model in models.tiers.items()},
+        judges={tier.value: judge for tier, judge in models.judged_by.items()},
     )
 
 

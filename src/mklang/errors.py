@@ -67,11 +67,41 @@ class RunStoreError(HostError):
 
 
 class AnswerFailed(MklangError):
-    """An oracle could not answer a request. The run turns it into a halt; nobody else needs to catch it."""
+    """An oracle could not answer a request. The run turns it into a halt; nobody else needs to catch it.
+
+    What a failed request cost all the same is on it and is charged like an answer's cost: tokens in and out, billionths
+    of a US dollar, and how many of the tokens are an estimate, how many were read from a cache.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        input_tokens: int = 0,
+        output_tokens: int = 0,
+        nano_usd: int = 0,
+        estimated_tokens: int = 0,
+        cached_tokens: int = 0,
+    ) -> None:
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
+        self.nano_usd = nano_usd
+        self.estimated_tokens = estimated_tokens
+        self.cached_tokens = cached_tokens
+        super().__init__(message)
 
 
 class ProviderFailed(AnswerFailed):
-    """The model's provider failed: an outage, a refused key, a malformed or empty reply."""
+    """The model's provider failed: an outage, a refused key, a malformed or empty reply.
+
+    ``cause`` is one word for what happened and ``status`` the HTTP status, where the one who raises knows them; a
+    host's rules for other models (``on: [429, timeout]``) look at these and never at the message.
+    """
+
+    def __init__(self, message: str = "", *, cause: str = "", status: int | None = None, **spent: int) -> None:
+        self.cause = cause
+        self.status = status
+        super().__init__(message, **spent)
 
 
 class Refused(AnswerFailed):

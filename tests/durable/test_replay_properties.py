@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 
 from mklang.durable.journal import Begin, create_journal, open_journal, read_journal
 from mklang.durable.service import conclude, describe, settle_outcome
@@ -34,7 +35,7 @@ from mklang.engine.requests import (
     Verdict,
 )
 from mklang.engine.run import arun
-from mklang.errors import ProviderFailed
+from mklang.errors import ProviderFailed, Refused
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_mapping
 from mklang.oracles.journaled import JournaledOracle
@@ -144,10 +145,14 @@ class Chance:
         match request:
             case Produce():
                 if chance % 7 == 0:
-                    raise ProviderFailed("no route")
+                    self.bill = self.bill + Usage(chance % 11, chance % 3, chance % 5)
+                    raise ProviderFailed("no route", **asdict(Usage(chance % 11, chance % 3, chance % 5)))
                 answer: Answer = Produced(text=f"text {chance % 5}", usage=Usage(chance % 50, chance % 9))
             case Judge():
                 index = chance % (len(request.conditions) + 1)
+                if chance % 11 == 0:
+                    self.bill = self.bill + Usage(chance % 13, 2)
+                    raise Refused("no", input_tokens=chance % 13, output_tokens=2)
                 answer = Verdict(index=None if index == len(request.conditions) else index, usage=Usage(chance % 5, 1))
             case Tool():
                 answer = Observation(text=f"seen {chance % 3}")

@@ -147,3 +147,32 @@ def test_a_failed_branch_is_a_marker_and_a_typed_error_and_all_failed_is_a_halt(
 def test_an_option_out_of_range_is_refused_at_once(bad: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="allowed is"):
         RunOptions(**bad)  # type: ignore[arg-type]
+
+
+def _fails_with_a_cost(request: object) -> Produced:
+    raise ProviderFailed("the model thought and wrote nothing", input_tokens=10, output_tokens=64, nano_usd=5)
+
+
+@pytest.mark.rule("W31", "L65")
+def test_a_failed_request_is_charged_once_wherever_it_failed() -> None:
+    bill = Usage(10, 64, 5)
+    single = play(INNER, World(produce=_fails_with_a_cost))
+    called = play(NESTED, World(produce=_fails_with_a_cost), callees={"inner": INNER})
+    fanned = play(FAN.format(budget=9), World(produce=_fails_with_a_cost), inputs={"items": ["a", "b"]})
+    judged = play(INNER, World(judge=_fails_with_a_cost))
+    assert [outcome.usage for outcome in (single, called, fanned, judged)] == [
+        bill, Usage(30, 192, 15), Usage(20, 128, 10), bill + Usage(3, 2)
+    ]  # fmt: skip
+    for outcome in (single, called, fanned, judged):
+        assert isinstance(outcome, Halted)
+        assert outcome.usage == outcome.trace[0].usage
+
+
+@pytest.mark.rule("L65")
+def test_what_failures_cost_counts_towards_the_limit() -> None:
+    world = World(produce=_fails_with_a_cost)
+    options = RunOptions(max_tokens=100, concurrency=1)
+    outcome = play(FAN.format(budget=9), world, inputs={"items": ["a", "b", "c", "d"]}, options=options)
+    assert isinstance(outcome, Halted)
+    assert outcome.reason is Reason.COST_EXHAUSTED
+    assert len(world.asked) == 2

@@ -49,9 +49,12 @@ class RunStore:
         return create_journal(self.path_of(begin.run), begin)
 
     def find(self, name: str) -> Path:
-        """The journal a person means: a path to a file, a run's name, or the beginning of exactly one."""
+        """The journal a person means: a path to a file, a run's name, or the beginning of exactly one.
+
+        A bare word without a suffix is a name.
+        """
         direct = Path(name)
-        if direct.suffix and direct.is_file():
+        if (direct.suffix or direct.name != name) and direct.is_file():
             return direct
         path = self.path_of(name)
         if path.is_file():
@@ -95,6 +98,8 @@ def summarise(journal: JournalFile, *, running: bool = False) -> RunSummary:
             answers += 1
             if isinstance(line.answer, Produced | Verdict):
                 usage = usage + line.answer.usage
+        elif isinstance(line, Failed):
+            usage = usage + line.usage
     return RunSummary(
         run=journal.begin.run,
         machine=journal.begin.machines[0].name,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from mklang.engine.level import StateHalt
+from mklang.engine.level import Level, StateHalt
 from mklang.engine.outcome import Reason
+from mklang.engine.requests import usage_of
+from mklang.engine.trace import TraceStep
 from mklang.errors import (
     AnswerFailed,
     Cancelled,
@@ -13,6 +15,14 @@ from mklang.errors import (
     ReplayMismatch,
     TimeExhausted,
 )
+
+
+def charged_halt(level: Level, step: TraceStep, failed: AnswerFailed) -> StateHalt:
+    """The halt an oracle's failure leads to, and what the failure cost charged: call it once for each failure (W31)."""
+    usage = usage_of(failed)
+    level.charge(usage)
+    step.usage = step.usage + usage
+    return halt_of(failed)
 
 
 def halt_of(failed: AnswerFailed) -> StateHalt:

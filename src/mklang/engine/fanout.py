@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from mklang.engine.blackboard import Blackboard, capped, format_value
-from mklang.engine.failures import halt_of
+from mklang.engine.failures import charged_halt
 from mklang.engine.level import Level, StateHalt, Suspension
 from mklang.engine.narration import tell_branch
 from mklang.engine.outcome import Reason
@@ -114,7 +114,7 @@ async def _branch(
     except StateHalt as halt:
         branch.failure = halt
     except AnswerFailed as failed:
-        branch.failure = halt_of(failed)
+        branch.failure = charged_halt(level, branch.step, failed)
     error = branch.failure.error if branch.failure else None
     tell_branch(level, state, index=index, usage=branch.step.usage, error=error)
 

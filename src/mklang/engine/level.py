@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 class StateHalt(Exception):
     """Inside the kernel only: this state cannot go on, and why. The loop turns it into a recorded step and a halt."""
 
-    def __init__(self, reason: Reason, detail: str = "", *, usage: Usage = NO_USAGE, message: str = "") -> None:
+    def __init__(self, reason: Reason, detail: str = "", *, message: str = "") -> None:
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
-        self.usage = usage
         self.message = message
         self.output: str | None = None
         self.sub_trace: SubTrace | None = None

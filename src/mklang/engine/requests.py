@@ -13,6 +13,7 @@ from typing import TypeAlias
 import msgspec
 
 from mklang.engine.options import Effect
+from mklang.errors import AnswerFailed
 from mklang.lang.models import Tier
 from mklang.lang.values import Json
 
@@ -20,12 +21,15 @@ from mklang.lang.values import Json
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens read and written by a model, and their price in billionths of a US dollar where it is known.
 
-    Sums are exact: usage travels in answers and is added once.
+    ``estimated_tokens`` of them were not reported and are our estimate; ``cached_tokens`` of those read came from the
+    provider's cache. Sums are exact: usage travels in answers and in failures, and is added once.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     nano_usd: int = 0
+    estimated_tokens: int = 0
+    cached_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         if not other.input_tokens and not other.output_tokens and not other.nano_usd:
@@ -34,6 +38,8 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.nano_usd + other.nano_usd,
+            self.estimated_tokens + other.estimated_tokens,
+            self.cached_tokens + other.cached_tokens,
         )
 
     @property
@@ -43,6 +49,13 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 NO_USAGE = Usage()
+
+
+def usage_of(failed: AnswerFailed) -> Usage:
+    """What a request cost that could not be answered."""
+    return Usage(
+        failed.input_tokens, failed.output_tokens, failed.nano_usd, failed.estimated_tokens, failed.cached_tokens
+    )
 
 
 class Produce(msgspec.Struct, frozen=True, kw_only=True, tag="produce", tag_field="kind"):

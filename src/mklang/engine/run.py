@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from mklang.engine.events import Observer
-from mklang.engine.failures import halt_of
+from mklang.engine.failures import charged_halt
 from mklang.engine.fanout import fan_out
 from mklang.engine.gates import Decision
 from mklang.engine.humans import ask_person, wants_person
@@ -84,7 +84,7 @@ async def walk(level: Level) -> Outcome:
         try:
             gate, result = await _run_state(level, state, step)
         except (StateHalt, AnswerFailed) as failed:
-            ended = failed if isinstance(failed, StateHalt) else halt_of(failed)
+            ended = failed if isinstance(failed, StateHalt) else charged_halt(level, step, failed)
             _suspend_on_limit(level, ended, state.id)
             _record_halt(level, step, ended)
             return _finish(level, _halted(level, ended, state.id))

@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from mklang.engine.requests import Answer
+from mklang.engine.requests import NO_USAGE, Answer, Usage, usage_of
 from mklang.errors import AnswerFailed, Cancelled, ProviderFailed, Refused, StateFailed, TimeExhausted
 
 
@@ -18,13 +18,17 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True, tag="answer", tag_fiel
     answer: Answer
 
 
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failure", tag_field="type"):
-    """A request that could not be answered. Kept so that a run that went on past it replays the same way."""
+class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failure", tag_field="type", omit_defaults=True):
+    """A request that could not be answered. Kept so that a run that went on past it replays the same way.
+
+    ``usage`` is what it cost all the same.
+    """
 
     key: str
     digest: str
     kind: str
     message: str
+    usage: Usage = NO_USAGE
 
     @property
     def passing(self) -> bool:
@@ -85,12 +89,12 @@ class Journal(Protocol):
 
 def failure(key: str, digest: str, failed: AnswerFailed) -> Failed:
     """The record of an oracle's failure."""
-    return Failed(key=key, digest=digest, kind=type(failed).__name__, message=str(failed))
+    return Failed(key=key, digest=digest, kind=type(failed).__name__, message=str(failed), usage=usage_of(failed))
 
 
 def as_exception(failed: Failed) -> AnswerFailed:
     """The failure as it was first raised, as far as a run can tell."""
-    return _EXCEPTIONS.get(failed.kind, StateFailed)(failed.message)
+    return _EXCEPTIONS.get(failed.kind, StateFailed)(failed.message, **msgspec.structs.asdict(failed.usage))
 
 
 _EXCEPTIONS: dict[str, type[AnswerFailed]] = {

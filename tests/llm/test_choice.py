@@ -147,9 +147,10 @@ def test_only_a_whole_number_is_a_choice_whatever_stands_there(value: object) ->
 
 
 def test_a_condition_none_and_a_lenient_form_become_verdicts() -> None:
-    assert judged('{"choice": 2}') == Verdict(index=1, usage=Usage(5, 2), model="m")
-    assert judged('{"choice": 3}') == Verdict(index=None, usage=Usage(5, 2), model="m")
-    assert judged("1") == Verdict(index=0, read=Read.LENIENT, method="bare", usage=Usage(5, 2), model="m")
+    told = {"usage": Usage(5, 2), "model": "m", "fence_applied": True}
+    assert judged('{"choice": 2}') == Verdict(index=1, **told)
+    assert judged('{"choice": 3}') == Verdict(index=None, **told)
+    assert judged("1") == Verdict(index=0, read=Read.LENIENT, method="bare", **told)
 
 
 def test_an_unread_verdict_keeps_its_cost_and_how_the_reply_began() -> None:

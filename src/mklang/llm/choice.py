@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mklang.engine.fence import fence
+import msgspec
+
 from mklang.engine.requests import Judge as JudgeRequest
 from mklang.engine.requests import Produced, Read, Verdict
 from mklang.errors import UnknownTier
 from mklang.lang.models import Tier
-from mklang.llm.base import Chat, Exchange
+from mklang.llm.base import Chat, Exchange, sendable
+from mklang.llm.fencing import absent_nonce, evidence_of, fenced, fences_hold
 
 RAW_CHARS = 200
 """How much of an unread reply is kept (L62)."""
@@ -48,10 +50,11 @@ UNREADABLE = Reading(None, "unread")
 
 @dataclass(frozen=True, slots=True)
 class JudgeModel:
-    """A model that judges: where it runs, and its id there."""
+    """A model that judges: where it runs, its id there, and the host's name for where it runs, for the trace."""
 
     chat: Chat
     model: str
+    provider: str = ""
 
 
 class ChoiceJudge:
@@ -72,11 +75,12 @@ class ChoiceJudge:
         if judge is None:
             raise UnknownTier(request.tier.value, (tier.value for tier in self._models))
         options = len(request.conditions) + 1
-        system, user = judge_messages(request)
+        system, user, holds = _messages(request)
         exchange = Exchange(
             key=request.key, model=judge.model, system=system, user=user, temperature=0.0, choices=options
         )
-        return _verdict(await judge.chat.reply(exchange), options)
+        verdict = _verdict(await judge.chat.reply(exchange), options)
+        return msgspec.structs.replace(verdict, provider=judge.provider, fence_applied=holds)
 
     async def aclose(self) -> None:
         """Close the models' back-ends."""
@@ -86,14 +90,21 @@ class ChoiceJudge:
 
 def judge_messages(request: JudgeRequest) -> tuple[str, str]:
     """System and user message. Evidence stands in fences, the author's conditions outside them, bare (L60)."""
-    nonce = _absent_nonce(request)
-    evidence = [("OUTPUT", request.output), ("REASONING", request.reasoning), ("CONTEXT", request.context)]
-    parts = [f"{name}:\n{fence(text, nonce)}" for name, text in evidence if text is not None]
-    conditions = [" ".join(condition.split()) for condition in request.conditions]
+    return _messages(request)[:2]
+
+
+def _messages(request: JudgeRequest) -> tuple[str, str, bool]:
+    """The messages, and whether every untrusted text in them lies in its fence."""
+    parts = evidence_of(request)
+    nonce = absent_nonce(request.nonce, parts.values())
+    conditions = [sendable(" ".join(condition.split())) for condition in request.conditions]
     options = "\n".join([f"{number}. {text}" for number, text in enumerate([*conditions, _NONE], 1)])
     last = len(conditions) + 1
     rule = f'Reply with nothing but {{"choice": k}}, where k is the number of the first that is true, from 1 to {last}.'
-    return _ROLE.format(nonce=nonce), "\n\n".join([*parts, f"CONDITIONS:\n{options}", rule])
+    system = _ROLE.format(nonce=nonce)
+    user = f"{fenced(parts, nonce)}\n\nCONDITIONS:\n{options}\n\n{rule}"
+    authored = (system, rule, *conditions, _NONE)
+    return system, user, fences_hold(f"{system}\n{user}", parts.values(), nonce, authored=authored)
 
 
 def read_choice(reply: str, options: int) -> Reading:
@@ -156,11 +167,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _number(value: object) -> int | None:
     """A whole number without a sign: whole numbers arrive as their digits (a huge one must not be converted)."""
     return int(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else None
-
-
-def _absent_nonce(request: JudgeRequest) -> str:
-    """The request's nonce, extended should it stand in the evidence: a fence has exactly one end."""
-    nonce = request.nonce
-    while any(nonce in (text or "") for text in (request.output, request.reasoning, request.context)):
-        nonce = f"{nonce}-{len(nonce):x}"
-    return nonce

@@ -2,7 +2,8 @@
 
 A name is looked up in the machine's directory and in the ``machines`` folder of its project (L20, layers 5 and 6).
 The first call costs a look at each file's ``machine:`` line; a file is parsed when the machine in it is called, or when
-that line cannot be told without parsing. Reading is as strict as for the machine itself (W11).
+that line cannot be told without parsing. Reading is as strict as for the machine itself (W11). A ``Shelf`` remembers
+what has been read, for a command that looks at many documents.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.lang.files import read_source
 from mklang.lang.models import Call, Machine
 from mklang.lang.reader import Reading, read_machine
+from mklang.source import Source
 
 SUFFIXES = frozenset({".mkl", ".mk"})
 PROJECT_FOLDER = "machines"
@@ -37,15 +39,82 @@ class Callees:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A file that has been read: its text, None when it could not be opened, and what reading it gave."""
+
+    source: Source | None
+    reading: Reading
+
+
+class Shelf:
+    """The files of one invocation, each read once however many others refer to it.
+
+    A file is known by the name a person called it by, else by its path as a person here would write it.
+    """
+
+    def __init__(self) -> None:
+        """An empty shelf."""
+        self._documents: dict[Path, Document] = {}
+        self._names: dict[Path, str | None] = {}
+        self._called: dict[Path, str] = {}
+        self._folders: dict[tuple[Path, ...], tuple[Path, ...]] = {}
+
+    def name(self, path: str | os.PathLike[str]) -> Path:
+        """The file a person means; from now on it is called what they called it."""
+        full = Path(path).resolve()
+        self._called.setdefault(full, os.fspath(path))
+        return full
+
+    def read(self, path: Path) -> Document:
+        """The document in a file, by its full path."""
+        document = self._documents.get(path)
+        if document is None:
+            source, problems = read_source(self._shown(path))
+            reading = Reading(None, problems) if source is None else read_machine(source)
+            document = self._documents[path] = Document(source, reading)
+        return document
+
+    def files_around(self, target: Path) -> tuple[Path, ...]:
+        """The machine files that a document at ``target`` can name, itself included, later ones winning."""
+        folders = _folders(target.parent)
+        if folders not in self._folders:
+            self._folders[folders] = tuple(file for folder in folders for file in _machine_files(folder))
+        return self._folders[folders]
+
+    def machine_in(self, path: Path) -> str | None:
+        """The name of the machine in a file, parsed only when a look at the text does not tell."""
+        if path not in self._names:
+            self._names[path] = self._look(path)
+        return self._names[path]
+
+    def _look(self, path: Path) -> str | None:
+        if path not in self._documents:
+            source, problems = read_source(self._shown(path))
+            if source is None:
+                self._documents[path] = Document(None, Reading(None, problems))
+                return None
+            found = _NAME.search(source.text)
+            if found:
+                return next(group for group in found.groups() if group is not None)
+        machine = self.read(path).reading.machine
+        return None if machine is None else machine.name
+
+    def _shown(self, path: Path) -> str:
+        called = self._called.get(path)
+        return called if called is not None else str(_shown(path))
+
+
 class Library(Mapping[str, Machine]):
     """Machines by name, from files; of two with the same name the later file's counts, and ``own`` before all."""
 
-    def __init__(self, files: tuple[Path, ...], own: Machine | None = None) -> None:
-        self._files = files
+    def __init__(self, target: Path, shelf: Shelf, own: Machine | None = None) -> None:
+        """The machines that a document at ``target``, a full path, can name, read through ``shelf``."""
+        self._target = target
         self._own = own
+        self._shelf = shelf
         self._names: dict[str, Path] | None = None
         self._replaced: dict[str, list[Path]] = {}
-        self._readings: dict[Path, Reading] = {}
 
     def __getitem__(self, name: str) -> Machine:
         reading = self.reading(name)
@@ -60,6 +129,11 @@ class Library(Mapping[str, Machine]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    @property
+    def hides(self) -> bool:
+        """Whether the machine whose library this is takes a name from another file."""
+        return self._own is not None and self._own.name in self._index()
+
     def reading(self, name: str) -> Reading | None:
         """What reading the machine of that name gave, its problems included; None when no file has it."""
         if self._own is not None and name == self._own.name:
@@ -67,21 +141,31 @@ class Library(Mapping[str, Machine]):
         path = self._index().get(name)
         if path is None:
             return None
-        reading, doubles = self._read(path), self._replaced.get(name, ())
+        reading, doubles = self._shelf.read(path).reading, self._replaced.get(name, ())
         if reading.machine is not None and reading.machine.name != name:
             return None
-        return Reading(reading.machine, (*reading.diagnostics, *(_double(name, path, other) for other in doubles)))
+        if not doubles:
+            return reading
+        used = reading.machine.source_name if reading.machine else str(_shown(path))
+        return Reading(reading.machine, (*reading.diagnostics, *(_double(name, used, other) for other in doubles)))
 
     def nameless(self) -> list[Diagnostic]:
         """Why the files in which no machine's name could be made out cannot be read."""
         named = set(self._index().values())
-        return [found for path, reading in self._readings.items() if path not in named for found in reading.diagnostics]
+        unnamed = (path for path in self._files() if path not in named and self._shelf.machine_in(path) is None)
+        return [found for path in unnamed for found in self._shelf.read(path).reading.diagnostics]
+
+    def _files(self) -> list[Path]:
+        try:
+            return [file for file in self._shelf.files_around(self._target) if file != self._target]
+        except OSError:
+            return []
 
     def _index(self) -> dict[str, Path]:
         if self._names is None:
             self._names = {}
-            for path in self._files:
-                name = self._name_in(path)
+            for path in self._files():
+                name = self._shelf.machine_in(path)
                 if name is None:
                     continue
                 if name in self._names:
@@ -89,33 +173,10 @@ class Library(Mapping[str, Machine]):
                 self._names[name] = path
         return self._names
 
-    def _name_in(self, path: Path) -> str | None:
-        source, problems = read_source(path)
-        if source is None:
-            self._readings[path] = Reading(None, problems)
-            return None
-        found = _NAME.search(source.text)
-        if found:
-            return next(group for group in found.groups() if group is not None)
-        machine = self._read(path).machine
-        return None if machine is None else machine.name
 
-    def _read(self, path: Path) -> Reading:
-        if path not in self._readings:
-            source, problems = read_source(path)
-            self._readings[path] = Reading(None, problems) if source is None else read_machine(source)
-        return self._readings[path]
-
-
-def library_around(path: str | os.PathLike[str], own: Machine | None = None) -> Library:
-    """The library of the machine ``own`` in the file ``path``. Touches no file yet but the directory's listing."""
-    try:
-        target = Path(path).resolve()
-        folders = _folders(target.parent)
-        files = tuple(_shown(file) for folder in folders for file in _machine_files(folder) if file != target)
-    except OSError:
-        files = ()
-    return Library(files, own)
+def library_around(path: str | os.PathLike[str], own: Machine | None = None, *, shelf: Shelf | None = None) -> Library:
+    """The library of the machine ``own`` in the file ``path``. Touches no file before something is looked up."""
+    return Library(Path(path).resolve(), shelf or Shelf(), own)
 
 
 def callees_of(machine: Machine, library: Library) -> Callees:
@@ -164,11 +225,11 @@ def _shown(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def _double(name: str, used: Path, other: Path) -> Diagnostic:
+def _double(name: str, used: str, other: Path) -> Diagnostic:
     return Diagnostic(
         code="machine-twice",
-        message=f"the machine '{name}' is also in {other}; this one is used",
-        path=str(used),
+        message=f"the machine '{name}' is also in {_shown(other)}; this one is used",
+        path=used,
         severity=Severity.WARNING,
         hint="give each machine its own name",
     )

@@ -15,7 +15,7 @@ NOON = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 
 @dataclass
 class Slept:
-    """A pace whose pauses are noted instead of taken."""
+    """A pace whose pauses are noted instead of taken; its clock moves by them and by nothing else."""
 
     pauses: list[float] = field(default_factory=list)
 
@@ -24,7 +24,7 @@ class Slept:
 
     @property
     def pace(self) -> Pace:
-        return Pace(sleep=self.sleep, now=lambda: NOON, jitter=lambda: 0.0)
+        return Pace(sleep=self.sleep, now=lambda: NOON, jitter=lambda: 0.0, elapsed=lambda: sum(self.pauses))
 
 
 def endpoint(

@@ -116,6 +116,6 @@ def test_jitter_is_added() -> None:
         if outcomes.pop(0):
             raise Transient("busy", 2.0)
 
-    pace = Pace(sleep=slept.sleep, now=lambda: NOON, jitter=lambda: 0.5)
+    pace = Pace(sleep=slept.sleep, now=lambda: NOON, jitter=lambda: 0.5, elapsed=lambda: 0.0)
     asyncio.run(retrying(attempt, RetryPolicy(), pace))
     assert slept.pauses == [2.25]

@@ -119,7 +119,12 @@ def choose_models(
 
 def pace_of(seam: Seam) -> Pace:
     """Waiting for real, by the seam's clock and dice."""
-    return Pace(sleep=asyncio.sleep, now=seam.now, jitter=lambda: int(seam.nonce()[:8], 16) / 2**32)
+    return Pace(
+        sleep=asyncio.sleep,
+        now=seam.now,
+        jitter=lambda: int(seam.nonce()[:8], 16) / 2**32,
+        elapsed=seam.elapsed,
+    )
 
 
 def _at_endpoint(base_url: str, model: str, around: _Surroundings) -> Models:

@@ -143,6 +143,14 @@ def test_a_failed_branch_is_a_marker_and_a_typed_error_and_all_failed_is_a_halt(
     assert lost.trace[0].policy == "branches-failed"
 
 
+@pytest.mark.rule("L50")
+def test_what_concerns_the_whole_run_ends_a_fan_out_from_inside_a_callee_too() -> None:
+    outcome = play(NESTED, World(), callees={"inner": INNER}, options=RunOptions(max_tokens=9, concurrency=1))
+    assert isinstance(outcome, Halted)
+    assert outcome.error == "call-failed: cost-exhausted"
+    assert outcome.trace[0].branches is not None
+
+
 @pytest.mark.parametrize("bad", [{"max_steps": 0}, {"concurrency": 0}, {"max_tokens": -1}, {"value_chars": True}])
 def test_an_option_out_of_range_is_refused_at_once(bad: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="allowed is"):

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import ClassVar, Protocol, TypedDict, TypeVar, assert_never
 
 import click
@@ -22,6 +23,7 @@ from mklang.engine.events import AnyEvent, Observer
 from mklang.engine.options import Reaction, RunOptions
 from mklang.engine.outcome import Done, Halted, Outcome, Suspended, to_wire
 from mklang.errors import UsageError
+from mklang.host.paths import runs_folder
 from mklang.host.seam import REAL
 from mklang.lang.values import Json
 
@@ -246,7 +248,7 @@ def _ways_on(outcome: Outcome, kept: tuple[str, str] | None, ink: Ink) -> Iterat
     """How a person goes on with a run that has not reached its end."""
     if kept is None or isinstance(outcome, Done):
         return
-    name = kept[0]
+    name = _handle(*kept)
     if isinstance(outcome, Suspended):
         for ask in outcome.asks:
             several = f" --question {ask.key}" if len(outcome.asks) > 1 else ""
@@ -259,6 +261,14 @@ def _ways_on(outcome: Outcome, kept: tuple[str, str] | None, ink: Ink) -> Iterat
         return
     if outcome.reason.value in RESUMABLE:
         yield ink(f"  kept as {name}; mklang resume {name} goes on from here", dim=True)
+
+
+def _handle(name: str, journal: str) -> str:
+    """What to call a kept run on the command line: its name, or its file where that is kept elsewhere."""
+    path = Path(journal)
+    if path.parent.absolute() == runs_folder().absolute():
+        return name
+    return journal if path.suffix or path.name != journal else f"./{journal}"
 
 
 RESUMABLE = frozenset(

@@ -20,7 +20,7 @@ from mklang.lang.values import Json, type_name
 _WHOLE_RUN = frozenset(
     {Reason.COST_EXHAUSTED, Reason.TIME_EXHAUSTED, Reason.CANCELLED, Reason.RESUME_MISMATCH, Reason.FANOUT_LIMIT}
 )
-"""Reasons that concern the whole run: in a branch they end the fan-out instead of marking the branch."""
+"""Reasons that concern the whole run: in a branch, or in what it calls, they end the fan-out, not the branch alone."""
 
 
 class Branch:
@@ -160,12 +160,26 @@ def _check_failures(level: Level, branches: list[Branch]) -> None:
     if not failures:
         return
     for failure in failures:
-        if failure.reason in _WHOLE_RUN:
+        if innermost(failure) in _WHOLE_RUN:
             raise failure
     allowed = level.shared.options.max_failed_branches
     if len(failures) > (len(branches) - 1 if allowed is None else allowed):
         lost = f"{len(failures)} of {len(branches)} branches failed"
         raise StateHalt(Reason.BRANCHES_FAILED, f"{lost}, the first: {failures[0].error}")
+
+
+def innermost(failure: StateHalt) -> Reason | None:
+    """Why the machine at the end of the calls halted; a failure that is no call's is its own reason."""
+    if failure.reason is not Reason.CALL_FAILED:
+        return failure.reason
+    word = failure.detail
+    while word.startswith(_CALL_FAILED):
+        word = word.removeprefix(_CALL_FAILED)
+    name = word.partition(":")[0]
+    return next((reason for reason in Reason if reason.value == name), None)
+
+
+_CALL_FAILED = f"{Reason.CALL_FAILED.value}: "
 
 
 def _first(values: Iterable[str | None]) -> str | None:

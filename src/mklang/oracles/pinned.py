@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+import msgspec
+
 from mklang.engine.requests import (
+    NO_USAGE,
     Answer,
     Ask,
     Hook,
@@ -24,6 +27,7 @@ from mklang.engine.requests import (
     Reply,
     Request,
     Tool,
+    Usage,
     Verdict,
 )
 from mklang.errors import (
@@ -88,10 +92,11 @@ _EXCEPTIONS: Mapping[FailureKind, type[AnswerFailed]] = {
 
 @dataclass(frozen=True, slots=True)
 class PinnedFailure:
-    """The request could not be answered."""
+    """The request could not be answered; ``usage`` is what it cost all the same."""
 
     message: str
     kind: FailureKind
+    usage: Usage = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ class Pins:
             return None
         self._used.add(request.key)
         if isinstance(pinned, PinnedFailure):
-            raise _EXCEPTIONS[pinned.kind](pinned.message)
+            raise _EXCEPTIONS[pinned.kind](pinned.message, **msgspec.structs.asdict(pinned.usage))
         return _fitting(request, pinned)
 
 

@@ -71,7 +71,7 @@ def _failure(answers: Fields, key: str, operation: Operation) -> PinnedFailure |
         return None
     message = entry.text("failed")
     kind = FailureKind(entry.choice("kind") or _USUAL[operation])
-    return None if message is None else PinnedFailure(message, kind)
+    return None if message is None else PinnedFailure(message, kind, _usage(entry))
 
 
 # Who fails where nothing else is said. A question to a person has no failure: its reply may hold any key.

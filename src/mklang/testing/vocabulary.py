@@ -105,7 +105,12 @@ KEYS: Mapping[Part, Mapping[str, str]] = {
         "tokens": "Tokens in and out.",
         "usd": "What it cost, in US dollars.",
     },
-    Part.PINNED_FAILURE: {"failed": "The message.", "kind": "Who failed."},
+    Part.PINNED_FAILURE: {
+        "failed": "The message.",
+        "kind": "Who failed.",
+        "tokens": "Tokens in and out that it cost all the same.",
+        "usd": "What it cost all the same, in US dollars.",
+    },
     Part.PINNED_OUTCOME: {"outcome": "'unknown': the call's outcome was never recorded."},
     Part.STEP: dict.fromkeys(
         (

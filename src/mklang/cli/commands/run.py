@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Unpack
 
 import click
+from click.core import ParameterSource
 
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, is_terminal, one_line, output_options
@@ -31,9 +32,10 @@ from mklang.diagnostics import Diagnostic, Severity
 from mklang.errors import DocumentError, HostError, RunStoreError, UsageError
 from mklang.host.inputs import merged, parse_assignments, read_inputs
 from mklang.host.paths import runs_folder
+from mklang.host.replaying import find_recording, replay
 from mklang.host.runs import Keeping, KeptRun, begin
 from mklang.host.seam import REAL
-from mklang.host.session import Order, Session, prepare
+from mklang.host.session import Order, Session, load, prepare
 from mklang.lang.values import Json
 
 
@@ -45,6 +47,8 @@ class _Flags(ModelFlags, LimitFlags):
     strict: bool
     hitl: bool
     checkpoint: str | None
+    record: str | None
+    replay: str | None
     keep: bool
 
 
@@ -62,6 +66,8 @@ class _Flags(ModelFlags, LimitFlags):
 @limit_options
 @click.option("--hitl", is_flag=True, help="An escalate gate asks a person: the run waits for the answer.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the run in this file; a limit makes it wait, not halt.")
+@click.option("--record", metavar="FILE", help="Keep the run in this new file, to be replayed or made into a test.")
+@click.option("--replay", metavar="FILE", help="Take every answer from a recording, or a kept run; call no model.")
 @click.option("--keep/--no-keep", default=True, show_default=True, help="Keep a journal, so that the run can go on.")
 @click.option("--events", metavar="FILE", help="Write what happens to this file as it happens, as JSON lines.")
 @click.option("--strict", is_flag=True, help="Refuse a language version that is not supported.")
@@ -73,9 +79,13 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
     The result goes to stdout, everything else to stderr; into a pipe, stdout gets the whole run as JSON. Every answer
     is kept as it comes, so a run that breaks off goes on with 'mklang resume'; 'mklang runs' lists what is kept.
 
+    With --replay the answers, inputs and options are the recording's. A question it has no answer to ends the run as
+    resume-mismatch and says what differs.
+
     Exit code 1 when the run halts, 2 when it cannot be started, 3 when it waits for somebody.
     """
     try:
+        _check_together(flags)
         order, remarks = _order(machine, flags)
     except UsageError as error:
         raise click.UsageError(str(error), click.get_current_context()) from None
@@ -83,7 +93,7 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
         tell(error.diagnostics, out)
         return ExitCode.UNUSABLE
     try:
-        session = prepare(order)
+        session = _session(order, flags)
         kept, unkept = _keep(session, flags)
     except DocumentError as error:
         return refuse("run", (*remarks, *error.diagnostics), out)
@@ -91,13 +101,39 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
         problem = Diagnostic(code="prepare-config", message=str(error), path="")
         return refuse("run", (*remarks, problem), out)
     warn((*remarks, *session.warnings, *unkept), out)
-    if not quiet and not out.json:
-        out.aside(out.side_ink(one_line(f"# {session.machine.name} · {session.notice}"), dim=True))
+    if not quiet:
+        notice = one_line(f"# {session.machine.name} · {session.notice}")
+        out.aside(out.side_ink(out.side_ink.fold(notice, "#   "), dim=True))
     started = REAL.elapsed()
     runnable: Runnable = kept or session
     outcome = perform(runnable, out, shown=not quiet and is_terminal(sys.stderr), events=events)
     identity = (kept.name, str(kept.journal.path)) if kept else None
     return tell_outcome(outcome, out, seconds=REAL.elapsed() - started, quiet=quiet, kept=identity)
+
+
+_BESIDE_REPLAY = frozenset({"machine", "replay", "events", "quiet", "strict", "keep", "format", "color"})
+"""What may be said together with ``--replay``; all the rest comes from the recording."""
+
+
+def _check_together(flags: _Flags) -> None:
+    """Refuse flags that contradict each other, before anything is read."""
+    record, context = flags["record"], click.get_current_context()
+    if flags["replay"] is not None:
+        for parameter in context.command.params:
+            given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+            if given and parameter.name not in _BESIDE_REPLAY:
+                raise UsageError(f"{parameter.opts[0]} goes with no --replay: the recording decides that")
+    if record is not None and flags["checkpoint"] is not None:
+        raise UsageError("--record and --checkpoint both say where the run is kept; with --checkpoint limits wait")
+    if record is not None and Path(record).exists():
+        raise UsageError(f"--record {record}: this file exists, and a recording replaces nothing")
+
+
+def _session(order: Order, flags: _Flags) -> Session:
+    """Whoever answers: models and tools, or a recording."""
+    if flags["replay"] is None:
+        return prepare(order)
+    return replay(load(order.path, strict=order.strict), find_recording(flags["replay"], runs_folder()))
 
 
 def _order(machine: str, flags: _Flags) -> tuple[Order, tuple[Diagnostic, ...]]:
@@ -122,9 +158,9 @@ def _order(machine: str, flags: _Flags) -> tuple[Order, tuple[Diagnostic, ...]]:
 
 def _keep(session: Session, flags: _Flags) -> tuple[KeptRun | None, tuple[Diagnostic, ...]]:
     """The run with its journal. Where none can be made and nobody insists, it runs without and says so."""
-    path = flags["checkpoint"]
+    path = flags["checkpoint"] or flags["record"]
     keeping = Keeping(folder=runs_folder(), path=None if path is None else Path(path), ask_seconds=flags["ask_timeout"])
-    if not flags["keep"] and path is None:
+    if flags["replay"] is not None or (not flags["keep"] and path is None):
         return None, ()
     try:
         return begin(session, keeping), ()

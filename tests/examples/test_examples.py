@@ -1,4 +1,4 @@
-"""The examples do what they say: checked without a warning, tested without a model, run for real on the embedded one."""
+"""The examples do what they say: checked without a warning, tested without a model, run on the embedded one."""
 
 from __future__ import annotations
 

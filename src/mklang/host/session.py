@@ -7,7 +7,8 @@ are told: warnings and a notice on the session, an outcome at the end.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import msgspec
 
@@ -21,7 +22,7 @@ from mklang.engine.run import arun
 from mklang.errors import DocumentError
 from mklang.hooks.registry import HookRegistry
 from mklang.host.inputs import undeclared
-from mklang.host.library import callees_of, library_around
+from mklang.host.library import SUFFIXES, callees_of, library_around
 from mklang.host.models import Models, choose_models
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import HookCondition, Machine, Tool
@@ -162,7 +163,7 @@ def load(path: str, *, strict: bool = False) -> Loaded:
     reading = read_file(path)
     machine = reading.machine
     if machine is None:
-        raise DocumentError(reading.diagnostics)
+        raise DocumentError(_with_hint(found, path) for found in reading.diagnostics)
     library = library_around(path, machine)
     callees = callees_of(machine, library)
     checked = Analyser(library, strict=strict).check_all(machine)
@@ -170,6 +171,18 @@ def load(path: str, *, strict: bool = False) -> Loaded:
     if has_errors(found):
         raise DocumentError(found)
     return Loaded(machine=machine, library=callees.machines, warnings=found)
+
+
+def _with_hint(found: Diagnostic, path: str) -> Diagnostic:
+    """What to do about a machine that is no file: running a machine by its name is not possible yet."""
+    if found.code != "file-missing" or found.path != path:
+        return found
+    folder = Path(path).parent
+    try:
+        near = near_miss(Path(path).name, [file.name for file in folder.iterdir() if file.suffix in SUFFIXES])
+    except OSError:
+        near = ""
+    return replace(found, hint=near or "a machine is run by its file, such as ./triage.mkl")
 
 
 def fill_clocks(machine: Machine, inputs: Mapping[str, Json], seam: Seam) -> tuple[dict[str, Json], frozenset[str]]:

@@ -96,10 +96,10 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
         session = _session(order, flags)
         kept, unkept = _keep(session, flags)
     except DocumentError as error:
-        return refuse("run", (*remarks, *error.diagnostics), out)
+        return _refuse((*remarks, *error.diagnostics), out)
     except HostError as error:
         problem = Diagnostic(code="prepare-config", message=str(error), path="")
-        return refuse("run", (*remarks, problem), out)
+        return _refuse((*remarks, problem), out)
     warn((*remarks, *session.warnings, *unkept), out)
     if not quiet:
         notice = one_line(f"# {session.machine.name} · {session.notice}")
@@ -109,6 +109,13 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
     outcome = perform(runnable, out, shown=not quiet and is_terminal(sys.stderr), events=events)
     identity = (kept.name, str(kept.journal.path)) if kept else None
     return tell_outcome(outcome, out, seconds=REAL.elapsed() - started, quiet=quiet, kept=identity)
+
+
+def _refuse(problems: Sequence[Diagnostic], out: Output) -> int:
+    """The run cannot be started. Whoever reads stderr learns why, also where stdout is a pipe that gets JSON."""
+    if out.json:
+        tell(problems, out)
+    return refuse("run", problems, out)
 
 
 _BESIDE_REPLAY = frozenset({"machine", "replay", "events", "quiet", "strict", "keep", "format", "color"})

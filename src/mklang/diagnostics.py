@@ -61,7 +61,7 @@ class Diagnostic:
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The same problems in reading order; those without a place come first."""
     nowhere = Span(0, 0, 0, 0)
-    return tuple(sorted(diagnostics, key=lambda found: (found.path, found.span or nowhere, found.code)))
+    return tuple(sorted(diagnostics, key=lambda found: (found.path, found.span or nowhere, found.code, found.message)))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

@@ -12,8 +12,9 @@ import pytest
 
 import mklang.analysis.rules
 from mklang.analysis.catalogue import catalogue, write
+from mklang.analysis.codes import FAMILY_OF, READING
 from mklang.analysis.pages import read_page
-from mklang.analysis.registry import CHECK, LINT, RUN, Rule
+from mklang.analysis.registry import AFTER, CHECK, LINT, RUN, Rule
 from mklang.diagnostics import Severity
 from tests.analysis.support import cases, rules
 
@@ -28,13 +29,14 @@ def test_the_table_lists_every_rule_file_once() -> None:
         for path in FOLDER.rglob("*.py")
         if path.stem != "__init__"
     ]
-    assert sorted((*CHECK, *LINT, *RUN)) == sorted(files)
+    assert sorted((*CHECK, *LINT, *AFTER, *RUN)) == sorted(files)
 
 
-@pytest.mark.parametrize("name", [*CHECK, *LINT, *RUN])
+@pytest.mark.parametrize("name", [*CHECK, *LINT, *AFTER, *RUN])
 def test_a_rules_code_is_its_files_name(name: str) -> None:
     rule = import_module(f"mklang.analysis.rules.{name}").RULE
     assert rule.code == name.split(".")[1].replace("_", "-")
+    assert FAMILY_OF[rule.code] == name.split(".")[0]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -55,12 +57,20 @@ def test_the_corpus_has_no_cases_of_rules_that_are_gone() -> None:
     assert {case.rule for case in cases()} == {rule.code for rule in rules()}
 
 
+def test_every_code_of_reading_is_explained_and_no_other() -> None:
+    sources = [*(ROOT / "src/mklang/lang").glob("*.py"), ROOT / "src/mklang/host/library.py"]
+    texts = [path.read_text("utf-8") for path in sources if path.stem != "problems"]
+    words = {word for text in texts for word in re.findall(r'"([a-z]+(?:-[a-z0-9]+)+)"', text)}
+    explained = {code for code, family in FAMILY_OF.items() if family == READING}
+    assert explained == words - {"utf-8", "utf-8-sig"}
+
+
 def test_only_warnings_make_lint_strict_fail() -> None:
     assert [rule.code for rule in rules() if rule.strict and rule.severity is not Severity.WARNING] == []
 
 
 def test_every_finding_of_lint_makes_it_fail_under_strict_unless_it_is_a_note() -> None:
-    lint = [import_module(f"mklang.analysis.rules.{name}").RULE for name in LINT]
+    lint = [import_module(f"mklang.analysis.rules.{name}").RULE for name in (*LINT, *AFTER)]
     assert [rule.code for rule in lint if not rule.strict and rule.severity is not Severity.NOTE] == []
 
 

@@ -130,12 +130,13 @@ def test_a_warning_about_a_called_machine_is_left_to_its_own_check(capsys: pytes
 
 @pytest.mark.rule("W60", "L107")
 @pytest.mark.parametrize(
-    ("path", "code"), [("nowhere.mkl", "file-missing"), (".", "file-is-directory"), ("latin.mkl", "not-utf8")]
+    ("path", "code"), [("nowhere.mkl", "file-missing"), ("empty", "file-is-directory"), ("latin.mkl", "not-utf8")]
 )
 def test_a_file_that_cannot_be_read_is_an_error_like_any_other(
     path: str, code: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("latin.mkl").write_bytes(b"machine: caf\xe9\n")
+    Path("empty").mkdir()
     exit_code, wire = checked(path, capsys=capsys)
     assert exit_code == 1
     assert [one["code"] for one in wire["items"][0]["diagnostics"]] == [code]

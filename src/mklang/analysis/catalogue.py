@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mklang.analysis.pages import read_page
-from mklang.analysis.registry import CHECK, LINT, RUN, Rule, load
+from mklang.analysis.registry import AFTER, CHECK, LINT, RUN, Rule, load
 from mklang.diagnostics import Severity
+from mklang.lang.problems import PROBLEMS, Problem
 
 _FAMILIES = {
     "targets": "Names that must lead somewhere",
@@ -23,6 +24,7 @@ _FAMILIES = {
     "calls": "Caller and callee",
     "versions": "Language versions",
     "text": "Text that YAML changes",
+    "suppressions": "Comments to mklang",
 }
 _REPORTED = {
     "check": "`check` and `lint` report it",
@@ -34,7 +36,7 @@ _REPORTED = {
 def catalogue() -> Mapping[str, str]:
     """Every file of the catalogue by name: one page for each rule, and the list of them."""
     pages = {f"{rule.code}.md": _page(rule, command) for _, rule, command in _rules()}
-    return {"index.md": _index(), **pages}
+    return {"index.md": _index(), "reading.md": _reading(), **pages}
 
 
 def write(directory: Path) -> None:
@@ -51,7 +53,7 @@ def write(directory: Path) -> None:
 def _rules() -> list[tuple[str, Rule, str]]:
     """Each rule with its family and the first command that applies it."""
     found = []
-    for names, command in ((CHECK, "check"), (LINT, "lint"), (RUN, "run")):
+    for names, command in ((CHECK, "check"), (LINT + AFTER, "lint"), (RUN, "run")):
         found += [(name.split(".")[0], rule, command) for name, rule in zip(names, load(names), strict=True)]
     return found
 
@@ -102,11 +104,15 @@ def _index() -> str:
         "",
         "Every problem has a permanent code. An error keeps a machine from being run; a warning of `check` is",
         "something a run may well meet; `lint` adds what is valid and suspicious, and notes. Examples leave out the",
-        "top-level keys that do not matter; behind `---` stands a machine that they call. These pages are made from",
-        "the rules' own docstrings by `python -m mklang.analysis.catalogue docs/rules`.",
+        "top-level keys that do not matter; behind `---` stands a machine that they call. `mklang explain CODE` shows",
+        "a page in the terminal. The headings are families; `--select` and `--ignore` take their names, in brackets",
+        "here, as well as codes. These pages are made from the rules' own docstrings by",
+        "`python -m mklang.analysis.catalogue docs/rules`.",
+        "",
+        "What can be wrong with a document before it is a machine stands on [one page](reading.md) (`reading`).",
     ]
     for family, title in _FAMILIES.items():
-        lines += ["", f"## {title}", "", "| code | | command | what it finds |", "|---|---|---|---|"]
+        lines += ["", f"## {title} (`{family}`)", "", "| code | | command | what it finds |", "|---|---|---|---|"]
         lines += [
             f"| [`{rule.code}`]({rule.code}.md) | {rule.severity.value} | {command} "
             f"| {_prose(read_page(rule.page).summary)} |"
@@ -114,6 +120,24 @@ def _index() -> str:
             if of == family
         ]
     return "\n".join(lines) + "\n"
+
+
+def _reading() -> str:
+    lines = [
+        "# What can be wrong with a document before it is a machine",
+        "",
+        "Every command that reads a machine reports these. They are errors unless the text says otherwise.",
+    ]
+    for code, problem in PROBLEMS.items():
+        lines += ["", f"## {code}", "", *_problem(problem)]
+    return "\n".join(lines) + "\n"
+
+
+def _problem(problem: Problem) -> list[str]:
+    lines = [f"{problem.summary} {problem.help}"]
+    if problem.wrong:
+        lines += ["", "```yaml", f"{problem.wrong}  # wrong", f"{problem.right}  # right", "```"]
+    return [*lines, "", f"`--fix` {problem.fix}."] if problem.fix else lines
 
 
 def _prose(text: str) -> str:

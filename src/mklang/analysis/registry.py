@@ -99,8 +99,14 @@ LINT = (
     "text.text_cut",
     "text.backslash_literal",
     "text.number_shortened",
+    "suppressions.suppression_malformed",
+    "suppressions.suppression_unexplained",
+    "suppressions.suppression_unknown",
 )
 """The rules that ``lint`` adds: what is valid and suspicious (L16)."""
+
+AFTER = ("suppressions.suppression_unused",)
+"""The rules of ``lint`` that look at what the others found."""
 
 
 RUN = ("targets.tier_missing",)
@@ -115,7 +121,7 @@ def load(names: tuple[str, ...]) -> tuple[Rule, ...]:
 
 def every() -> tuple[Rule, ...]:
     """All rules there are."""
-    return load(CHECK) + load(LINT) + load(RUN)
+    return load(CHECK) + load(LINT) + load(AFTER) + load(RUN)
 
 
 def _rule(name: str) -> Rule:

@@ -10,11 +10,22 @@ from dataclasses import replace
 
 from mklang.analysis.closure import Closure
 from mklang.analysis.facts import Facts
-from mklang.analysis.registry import CHECK, LINT, RUN, Finding, Rule, every, load
+from mklang.analysis.registry import AFTER, CHECK, LINT, RUN, Finding, Rule, every, load
 from mklang.analysis.subject import Subject
+from mklang.analysis.suppress import read_suppressions, silence
 from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.lang.models import Machine, Tier
 from mklang.source import Source, Span
+
+
+class Memory:
+    """What is known about machines. Analysers of machines that call the same others may share it."""
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self.facts: dict[int, Facts] = {}
+        self.checked: dict[int, tuple[Diagnostic, ...]] = {}
+        """What ``check`` finds in a machine that is called, by the identity of its facts."""
 
 
 class Analyser:
@@ -26,23 +37,34 @@ class Analyser:
         *,
         strict: bool = False,
         tiers: Collection[Tier] | None = None,
+        memory: Memory | None = None,
     ) -> None:
         """``library`` maps names to machines, lazily if it likes, and ``tiers`` are those the host has a model for.
 
-        None for either means that it is not known, and then nothing is said about it.
+        None for either means that it is not known, and then nothing is said about it. ``memory`` may be shared with
+        analysers that have the same ``strict`` and ``tiers``, and whose libraries give the same machines.
         """
         self._library = library
         self._strict = strict
         self._tiers = None if tiers is None else frozenset(tiers)
-        self._facts: dict[int, Facts] = {}
+        self._memory = memory or Memory()
 
-    def check(self, machine: Machine, source: Source | None = None) -> tuple[Diagnostic, ...]:
-        """Errors and warnings, in reading order."""
-        return apply_rules(self._checking(), self.subject(machine, source))
+    def check(
+        self, machine: Machine, source: Source | None = None, *, known: Iterable[Diagnostic] = ()
+    ) -> tuple[Diagnostic, ...]:
+        """Errors and warnings, in reading order, and what is ``known`` from reading, less what comments silence."""
+        subject = self.subject(machine, source)
+        found = in_order({*known, *apply_rules(self._checking(), subject)})
+        return silence(found, subject.suppressions).kept
 
-    def lint(self, machine: Machine, source: Source | None = None) -> tuple[Diagnostic, ...]:
-        """Errors, warnings, findings and notes, in reading order. ``source`` sharpens places and lets text be seen."""
-        return apply_rules(self._checking() + load(LINT), self.subject(machine, source))
+    def lint(
+        self, machine: Machine, source: Source | None = None, *, known: Iterable[Diagnostic] = ()
+    ) -> tuple[Diagnostic, ...]:
+        """``check``, findings and notes. ``source`` sharpens places and lets text and comments be seen."""
+        subject = self.subject(machine, source)
+        silenced = silence({*known, *apply_rules(self._checking() + load(LINT), subject)}, subject.suppressions)
+        after = apply_rules(load(AFTER), replace(subject, unused=silenced.unused)) if silenced.unused else ()
+        return in_order((*silenced.kept, *after))
 
     def _checking(self) -> tuple[Rule, ...]:
         return load(CHECK) if self._tiers is None else load(CHECK) + load(RUN)
@@ -50,18 +72,32 @@ class Analyser:
     def check_all(self, machine: Machine) -> tuple[Diagnostic, ...]:
         """``check`` for the machine and everything it can call, each once: what a run wants to know first (L15)."""
         root = self.subject(machine)
-        subjects = [replace(root, facts=facts, source=None) for facts in root.closure.reached.values()]
-        return tuple(found for subject in subjects for found in apply_rules(self._checking(), subject))
+        return tuple(found for facts in root.closure.reached.values() for found in self._about(facts, root))
+
+    def check_callees(self, machine: Machine) -> tuple[Diagnostic, ...]:
+        """The same without the machine itself."""
+        root = self.subject(machine)
+        called = [facts for facts in root.closure.reached.values() if facts.machine is not machine]
+        return tuple(found for facts in called for found in self._about(facts, root))
+
+    def _about(self, facts: Facts, root: Subject) -> tuple[Diagnostic, ...]:
+        """What ``check`` finds in one of the machines that ``root`` reaches; no comment in it is looked at."""
+        known = self._memory.checked.get(id(facts))
+        if known is None:
+            known = apply_rules(self._checking(), replace(root, facts=facts, source=None, suppressions=()))
+            self._memory.checked[id(facts)] = known
+        return known
 
     def subject(self, machine: Machine, source: Source | None = None) -> Subject:
         """The machine with what surrounds it."""
         facts = self.facts(machine)
         closure = Closure(facts, self._library, self.facts)
-        return Subject(facts, closure, source=source, strict=self._strict, tiers=self._tiers)
+        suppressions = read_suppressions(source)
+        return Subject(facts, closure, source=source, strict=self._strict, tiers=self._tiers, suppressions=suppressions)
 
     def facts(self, machine: Machine) -> Facts:
-        """The facts about a machine, remembered as long as this analyser lives."""
-        return self._facts.setdefault(id(machine), Facts(machine))
+        """The facts about a machine, remembered as long as its memory lives."""
+        return self._memory.facts.setdefault(id(machine), Facts(machine))
 
 
 def check_machine(
@@ -93,11 +129,16 @@ def check_tiers(machine: Machine, tiers: Collection[Tier]) -> tuple[Diagnostic, 
 
 def fails_strict(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether ``lint --strict`` fails on these: errors always, findings unless they are notes, warnings never (L18)."""
-    strict = {rule.code for rule in every() if rule.strict}
+    strict = strict_codes()
     return any(
         found.severity is Severity.ERROR or (found.severity is Severity.WARNING and found.code in strict)
         for found in diagnostics
     )
+
+
+def strict_codes() -> frozenset[str]:
+    """The codes of findings that make ``lint --strict`` fail."""
+    return frozenset(rule.code for rule in every() if rule.strict)
 
 
 def apply_rules(rules: Iterable[Rule], subject: Subject) -> tuple[Diagnostic, ...]:

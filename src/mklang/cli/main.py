@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, Entry] = {
     "resume": Entry("mklang.cli.commands.resume", "Go on with a run that waits or broke off."),
     "runs": Entry("mklang.cli.commands.runs", "List, show, fork and prune the runs that are kept."),
     "check": Entry("mklang.cli.commands.check", "Find mistakes in machine files, without a model."),
+    "lint": Entry("mklang.cli.commands.lint", "Find mistakes and suspicious places, without a model."),
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
 }

@@ -13,9 +13,9 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -115,10 +115,14 @@ def _colour_wanted() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One command's way of writing. ``json`` is decided; ``color`` is auto, always or never."""
+    """One command's way of writing. ``json`` is decided; ``color`` is auto, always or never.
+
+    ``other`` is a format that only some commands have, such as ``sarif``; empty for text and JSON.
+    """
 
     json: bool = False
     color: str = "auto"
+    other: str = ""
 
     @property
     def ink(self) -> Ink:
@@ -147,10 +151,10 @@ class Output:
         self.say(to_json(value, terminal=is_terminal(sys.stdout)))
 
 
-def output_options(*, json_when_piped: bool) -> Callable[[_Decorated], _Decorated]:
+def output_options(*, json_when_piped: bool, also: Sequence[str] = ()) -> Callable[[_Decorated], _Decorated]:
     """Give a command ``--format`` and ``--color``; it receives them as one argument ``out``.
 
-    ``json_when_piped`` says what ``auto`` means when stdout is no terminal (L108).
+    ``json_when_piped`` says what ``auto`` means when stdout is no terminal (L108), ``also`` names further formats.
     """
 
     def decorate(command: _Decorated) -> _Decorated:
@@ -165,11 +169,13 @@ def output_options(*, json_when_piped: bool) -> Callable[[_Decorated], _Decorate
         )(command)
         return click.option(
             "--format",
-            type=click.Choice(["auto", "text", "json"]),
+            type=click.Choice(["auto", "text", "json", *also]),
             default="auto",
             show_default=True,
             expose_value=False,
-            callback=lambda ctx, _parameter, value: _decide(ctx, json=_json_meant(value, json_when_piped)),
+            callback=lambda ctx, _parameter, value: _decide(
+                ctx, json=_json_meant(value, json_when_piped), other=value if value in also else ""
+            ),
             help="How to write the outcome" + ("; auto is JSON into a pipe." if json_when_piped else "; auto is text."),
         )(command)
 
@@ -180,9 +186,8 @@ def _json_meant(value: str, json_when_piped: bool) -> bool:
     return value == "json" or (value == "auto" and json_when_piped and not is_terminal(sys.stdout))
 
 
-def _decide(ctx: click.Context, *, json: bool | None = None, color: str | None = None) -> None:
-    known = ctx.params.get("out", Output())
-    ctx.params["out"] = Output(json=known.json if json is None else json, color=known.color if color is None else color)
+def _decide(ctx: click.Context, **decided: Any) -> None:
+    ctx.params["out"] = replace(ctx.params.get("out", Output()), **decided)
 
 
 def complain(message: str, *, label: str = "error") -> None:

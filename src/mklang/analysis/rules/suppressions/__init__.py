@@ -1,0 +1,1 @@
+"""Comments to mklang in a document: ``# mklang: ignore[code] why``."""

@@ -1,0 +1,46 @@
+"""A comment silences a code that is not found there.
+
+What it was written for has been repaired or has moved; or the code is an error, and errors cannot be silenced.
+
+Why: it would silence the next finding of this kind, which nobody has looked at yet (L16).
+
+Fires:
+    states:
+      write:
+        structure: One line.
+        prompt: Say hello.
+        output: greeting
+        # mklang: ignore[output-unread] the host reads it
+        gates: [{ when: otherwise, then: ok, to: END }]
+
+Repaired:
+    states:
+      write:
+        structure: One line.
+        prompt: Say hello.
+        output: greeting
+        gates: [{ when: otherwise, then: ok, to: END }]
+
+Fix: safe. Delete the code from the comment, or the whole comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mklang.analysis.codes import FAMILIES, FAMILY_OF
+from mklang.analysis.registry import Finding, Rule
+from mklang.analysis.spots import Spot
+from mklang.analysis.subject import Subject
+from mklang.diagnostics import Severity
+
+
+def find(subject: Subject) -> Iterator[Finding]:
+    """Every known code in a comment that silenced nothing."""
+    for suppression, listed in subject.unused:
+        if listed.code in FAMILY_OF or listed.code in FAMILIES:
+            place = "in this document" if suppression.lines is None else "on the line it is about"
+            yield Finding(Spot("", listed.span), f"nothing is found as '{listed.code}' {place}", "delete the comment")
+
+
+RULE = Rule(code="suppression-unused", severity=Severity.WARNING, find=find, basis="L16", page=__doc__, strict=True)

@@ -22,7 +22,7 @@ DEMO_MACHINE ?= examples/ticket_triage.mkl
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test static check bench clean
+.PHONY: help demo install test static check bench stress clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ static: $(DEV) ## Lint, format check, types, layers
 
 check: static test ## Everything CI checks: static, tests, coverage floor
 	$(BIN)/coverage report
+
+stress: $(DEV) ## Kill a long run before and after every journal write, and take it up again
+	$(BIN)/python -m tests.durable.stress
 
 bench: $(DEV) ## Measure our engine beside its peers (benchmarks/README.md); BENCH='steps judged' for some sections
 	$(BIN)/python benchmarks/run.py $(BENCH)

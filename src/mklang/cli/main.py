@@ -33,8 +33,10 @@ COMMANDS: Mapping[str, Entry] = {
     "resume": Entry("mklang.cli.commands.resume", "Go on with a run that waits or broke off."),
     "runs": Entry("mklang.cli.commands.runs", "List, show, fork and prune the runs that are kept."),
     "check": Entry("mklang.cli.commands.check", "Find mistakes in machine files, without a model."),
-    "lint": Entry("mklang.cli.commands.lint", "Find mistakes and suspicious places, without a model."),
+    "lint": Entry("mklang.cli.commands.lint", "Find mistakes and suspicious places in machine files, without a model."),
+    "explain": Entry("mklang.cli.commands.explain", "What a code of check and lint means, and what to do."),
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
+    "schema": Entry("mklang.cli.commands.schema", "Print the JSON Schema of machines, or of a run's output."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
 }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
+from mklang.engine.excerpt import dump, ends
 from mklang.engine.taint import Mark, Marks, Provenance
 from mklang.lang.template import Placeholder
 from mklang.lang.values import Frozen, Json, thaw
@@ -99,14 +99,16 @@ class Blackboard:
         return head[:first] + _EVIDENCE_CUT + tail[len(tail) - (room - first) :]
 
     def _render(self, key: str) -> tuple[str, str]:
-        """An entry's first and last characters, as many as could ever be shown."""
-        text = f"{_dump(key)}: {_dump(self.values[key])}"
-        if len(text) <= EVIDENCE_CHARS:
+        """An entry's text, or its first and last characters, as many as could ever be shown."""
+        name, value = f"{dump(key)}: ", self.values[key]
+        cut = ends(value, EVIDENCE_CHARS)
+        if cut is None:
             self._cut.discard(key)
+            text = f"{name}{dump(value)}"
             entry = (text, text)
         else:
             self._cut.add(key)
-            entry = (text[:EVIDENCE_CHARS], text[-EVIDENCE_CHARS:])
+            entry = (f"{name}{cut[0]}", cut[1])
         self._rendered[key] = entry
         return entry
 
@@ -122,9 +124,6 @@ def _until(entries: list[tuple[str, str]], room: int) -> list[tuple[str, str]]:
     return taken
 
 
-_dump: Callable[[Json], str] = json.JSONEncoder(ensure_ascii=False).encode
-
-
 def format_value(value: Json) -> str:
     """A value as prompt text (L26): text as is, a list numbered line by line, everything else JSON."""
     if isinstance(value, str):
@@ -133,7 +132,7 @@ def format_value(value: Json) -> str:
         return ""
     if isinstance(value, list):
         return "\n".join(f"{number}. {format_value(item)}" for number, item in enumerate(value, 1))
-    return _dump(value)
+    return dump(value)
 
 
 def capped(text: str, limit: int = VALUE_CHARS) -> str:

@@ -20,6 +20,8 @@
     │       ├── UnknownTool  UnknownHook  UnknownTier
     │       ├── ToolFailed  HookFailed
     │       └── ScriptFailed     a scripted test ran out of answers or has none for this request
+    ├── GuardRefused             a value did not pass its guard; carries every failure
+    ├── AlteredAfterCheck        a value was changed after its guard had passed it
     └── InternalError            us
 """
 
@@ -161,6 +163,21 @@ class HookFailed(StateFailed):
 
 class ScriptFailed(StateFailed):
     """A scripted test has no answer for this request."""
+
+
+class GuardRefused(MklangError):
+    """A value did not pass its guard, whole or not at all. ``failures`` has every reason, each with its place."""
+
+    def __init__(self, guard: str, failures: Iterable[object]) -> None:
+        self.guard = guard
+        self.failures = tuple(failures)
+        shown = "; ".join(str(failure) for failure in self.failures[:3])
+        more = f"; and {len(self.failures) - 3} more" if len(self.failures) > 3 else ""
+        super().__init__(f"guard '{guard}' refused the value: {shown}{more}")
+
+
+class AlteredAfterCheck(MklangError):
+    """A value was changed after its guard had passed it; nothing was written."""
 
 
 class InternalError(MklangError):

@@ -21,13 +21,13 @@ class Blackboard:
     Literals come first in alphabetical order, so that re-ordering a document changes nothing a model is shown.
     """
 
-    __slots__ = ("_cut", "_rendered", "provenance", "values")
+    __slots__ = ("_rendered", "_tails", "provenance", "values")
 
     def __init__(self, literals: Mapping[str, Frozen]) -> None:
         self.values: dict[str, Json] = {key: thaw(literals[key]) for key in sorted(literals)}
         self.provenance = Provenance()
-        self._rendered: dict[str, tuple[str, str]] = {}
-        self._cut: set[str] = set()
+        self._rendered: dict[str, str] = {}
+        self._tails: dict[str, str] = {}
 
     def place(self, path: tuple[str, ...], value: Json, mark: Marks) -> None:
         """Put a value at a path, making maps on the way; a non-map in the way is replaced (L112)."""
@@ -77,7 +77,7 @@ class Blackboard:
             copy.values["item"] = item
             copy.provenance.place(("item",), mark)
         copy._rendered = {}
-        copy._cut = set()
+        copy._tails = {}
         return copy
 
     def evidence(self) -> str:
@@ -88,40 +88,42 @@ class Blackboard:
         """
         rendered = self._rendered
         entries = [rendered.get(key) or self._render(key) for key in self.values]
-        if not self._cut:
-            text = f"{{{', '.join([head for head, _ in entries])}}}"
+        if not self._tails:
+            text = f"{{{', '.join(entries)}}}"
             if len(text) <= EVIDENCE_CHARS:
                 return text
         room = EVIDENCE_CHARS - len(_EVIDENCE_CUT)
-        head = f"{{{', '.join([head for head, _ in _until(entries, room)])}"
-        tail = f"{', '.join([tail for _, tail in reversed(_until(entries[::-1], room))])}}}"
         first = room // 2
-        return head[:first] + _EVIDENCE_CUT + tail[len(tail) - (room - first) :]
+        return f"{{{self._front(room)}"[:first] + _EVIDENCE_CUT + f"{self._back(room)}}}"[first - room :]
 
-    def _render(self, key: str) -> tuple[str, str]:
-        """An entry's text, or its first and last characters, as many as could ever be shown."""
-        name, value = f"{dump(key)}: ", self.values[key]
-        cut = ends(value, EVIDENCE_CHARS)
-        if cut is None:
-            self._cut.discard(key)
-            text = f"{name}{dump(value)}"
-            entry = (text, text)
+    def _render(self, key: str) -> str:
+        """An entry's text, or as much of its beginning as could ever be shown; the end of such a one is kept apart."""
+        head, tail, cut = ends(self.values[key], EVIDENCE_CHARS)
+        if cut:
+            self._tails[key] = tail
         else:
-            self._cut.add(key)
-            entry = (f"{name}{cut[0]}", cut[1])
-        self._rendered[key] = entry
+            self._tails.pop(key, None)
+        self._rendered[key] = entry = f"{dump(key)}: {head}"
         return entry
 
+    def _front(self, room: int) -> str:
+        """Entries from the first on, as many as it takes to fill ``room`` characters."""
+        text = ""
+        for key in self.values:
+            text += f", {self._rendered[key]}" if text else self._rendered[key]
+            if len(text) > room:
+                break
+        return text
 
-def _until(entries: list[tuple[str, str]], room: int) -> list[tuple[str, str]]:
-    """As many entries from the front as it takes to fill ``room`` characters."""
-    taken, filled = [], 0
-    for entry in entries:
-        taken.append(entry)
-        filled += len(entry[0]) + 2
-        if filled > room:
-            break
-    return taken
+    def _back(self, room: int) -> str:
+        """Entries up to the last, as many as it takes to fill ``room`` characters."""
+        text = ""
+        for key in reversed(self.values):
+            entry = self._tails.get(key) or self._rendered[key]
+            text = f"{entry}, {text}" if text else entry
+            if len(text) > room:
+                break
+        return text
 
 
 def format_value(value: Json) -> str:

@@ -10,12 +10,15 @@ from mklang.lang.values import Json
 dump: Callable[[Json], str] = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def ends(value: Json, room: int) -> tuple[str, str] | None:
-    """The first and the last ``room`` characters of the value's JSON text; None when the whole text is not longer."""
+def ends(value: Json, room: int) -> tuple[str, str, bool]:
+    """The first and the last ``room`` characters of the value's JSON text, and whether there are more than those.
+
+    A text that is not longer than ``room`` is given whole, twice.
+    """
     head = _head(value, room + 1)
     if len(head) <= room:
-        return None
-    return head[:room], _tail(value, room)[-room:]
+        return head, head, False
+    return head[:room], _tail(value, room)[-room:], True
 
 
 def _head(value: Json, room: int) -> str:

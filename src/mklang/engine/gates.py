@@ -34,7 +34,7 @@ class Decision:
         self.result = result
         self.step = step
         self.judged = False
-        self.notes: list[tuple[list[Gate], Verdict, Gate | None, bool]] = []
+        self.notes: list[tuple[Sequence[Gate], Verdict, Gate | None, bool]] = []
         self.gates: Sequence[Gate] = state.gates
         if level.repairs:
             self.gates = [gate for gate in state.gates if not _spent(level, state, gate)]
@@ -55,11 +55,13 @@ class Decision:
                 continue
             if whole:
                 return await self._walk_whole(position)
-            batch = list(takewhile(_is_prose, self.gates[position:]))
-            chosen = await self._judge(batch, after=position)
+            end = position + 1
+            while end < len(self.gates) and isinstance(self.gates[end].condition, Prose):
+                end += 1
+            chosen = await self._judge(self.gates[position:end], after=position)
             if chosen is not None:
                 return chosen
-            position += len(batch)
+            position = end
         raise self._halt(Reason.NO_GATE_MATCHED)
 
     def _judged_whole(self) -> bool:
@@ -124,7 +126,7 @@ class Decision:
             self.step.hook = name
         return answer.holds
 
-    async def _judge(self, batch: list[Gate], *, after: int) -> Gate | None:
+    async def _judge(self, batch: Sequence[Gate], *, after: int) -> Gate | None:
         """Ask for the first true gate of a run of prose gates; None means none of them is (L62)."""
         step = self.step
         verdict = await self._verdict(batch)
@@ -145,11 +147,11 @@ class Decision:
         return self._fired(chosen, "llm")
 
     def _note(
-        self, asked: list[Gate], verdict: Verdict, *, chosen: Gate | None = None, uncertain: bool = False
+        self, asked: Sequence[Gate], verdict: Verdict, *, chosen: Gate | None = None, uncertain: bool = False
     ) -> None:
         self.notes.append((asked, verdict, chosen, uncertain))
 
-    async def _verdict(self, batch: list[Gate]) -> Verdict:
+    async def _verdict(self, batch: Sequence[Gate]) -> Verdict:
         level = self.level
         output = self.step.output if self.step.branches is None else None
         text = _judged_text(self.step) if output is None else output

@@ -31,29 +31,33 @@ def system_message(state: Generative, nonce: str | None) -> str:
 
 def render_prompt(
     template: Template, board: Blackboard, options: RunOptions, *, nonces: Nonces, key: str
-) -> tuple[str, str | None]:
-    """The user message and the nonce of its fences; the nonce is None when nothing needed fencing (L32).
+) -> tuple[str, str | None, Marks]:
+    """The user message, the nonce of its fences, and where its values came from.
 
+    The nonce is None when nothing needed fencing (L32).
     Without a tainted placeholder the text is exactly the plain rendering.
     """
     pieces: list[str] = []
     fenced: list[int] = []
+    origin = Mark.NONE
     limit, delimit, at = options.value_chars, options.delimit, board.provenance.at
     for part in template.parts:
         if isinstance(part, str):
             pieces.append(part)
             continue
-        if delimit and at(part.keys) & Mark.TAINTED:
+        mark = at(part.keys)
+        origin |= mark
+        if delimit and mark & Mark.TAINTED:
             fenced.append(len(pieces))
         value = board.read(part)
         text = value if isinstance(value, str) else format_value(value)
         pieces.append(text if len(text) <= limit else capped(text, limit))
     if not fenced:
-        return "".join(pieces), None
+        return "".join(pieces), None, origin
     nonce = nonces.derive(key, [pieces[index] for index in fenced])
     for index in fenced:
         pieces[index] = fence(pieces[index], nonce)
-    return "".join(pieces), nonce
+    return "".join(pieces), nonce, origin
 
 
 def render_plain(template: Template, board: Blackboard) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 
 from mklang.engine.blackboard import Blackboard, capped, format_value
 from mklang.engine.calls import call_machine
+from mklang.engine.guarding import Check, Guarding
 from mklang.engine.humans import outcome_unknown
 from mklang.engine.level import Level, StateHalt
 from mklang.engine.options import Effect, Reaction
@@ -25,6 +26,13 @@ def execute(
     level: Level, state: State, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
 ) -> Awaitable[tuple[Json, Marks]]:
     """Run the state on ``board``: its result and where that came from. What it cost and showed goes into ``step``."""
+    asked = _perform(level, state, key=key, board=board, step=step, feedback=feedback)
+    return asked if level.shared.guards is None else _vetted(level, state, asked, step, level.shared.guards)
+
+
+def _perform(
+    level: Level, state: State, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
+) -> Awaitable[tuple[Json, Marks]]:
     if isinstance(state, Generative):
         return _produce(level, state, key=key, board=board, step=step, feedback=feedback)
     if isinstance(state, Tool):
@@ -32,12 +40,31 @@ def execute(
     return call_machine(level, state, key=key, board=board, step=step)
 
 
+async def _vetted(
+    level: Level, state: State, asked: Awaitable[tuple[Json, Marks]], step: TraceStep, guards: Guarding
+) -> tuple[Json, Marks]:
+    """The result, once the guards bound to it have passed it (L121)."""
+    result, mark = await asked
+    _insist(guards.of_output(level.machine.name, state, result), step, f"state '{state.id}'")
+    return result, mark
+
+
+def _insist(checks: tuple[Check, ...], step: TraceStep, what: str) -> None:
+    """Keep the receipts, and stop when a value did not pass: nothing happens with any of them."""
+    if not checks:
+        return
+    step.guards += checks
+    refused = [f"{check.place}: guard '{check.guard}': {check.failures[0]}" for check in checks if check.failures]
+    if refused:
+        raise StateHalt(Reason.GUARD_REFUSED, f"{what}: {'; '.join(refused)}")
+
+
 async def _produce(
     level: Level, state: Generative, *, key: str, board: Blackboard, step: TraceStep, feedback: str | None
 ) -> tuple[Json, Marks]:
     shared = level.shared
     key = f"{key}/produce"
-    user, nonce = render_prompt(state.prompt, board, shared.options, nonces=shared.nonces, key=key)
+    user, nonce, origin = render_prompt(state.prompt, board, shared.options, nonces=shared.nonces, key=key)
     request = Produce(
         key=key,
         state=state.id,
@@ -58,7 +85,7 @@ async def _produce(
     step.output = answer.text
     if answer.truncated:
         _truncated(level, state, answer, step)
-    mark = board.provenance.of(state.prompt.placeholders) & Mark.EXTERNAL
+    mark = origin & Mark.EXTERNAL
     if state.parse is None:
         return answer.text, mark
     value = parse_output(answer.text, state.parse)
@@ -80,11 +107,15 @@ async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, s
     effect = effect_of(state.tool, level.shared.options.tool_effects)
     if effect is Effect.EFFECT:
         _guard_arguments(level, state, arguments, step)
+    values = {name: value for name, (value, _) in arguments.items()}
+    if level.shared.guards is not None:
+        checks = level.shared.guards.of_input(level.machine.name, state, values)
+        _insist(checks, step, f"tool '{state.tool}'")
     request = UseTool(
         key=f"{key}/tool",
         state=state.id,
         name=state.tool,
-        input={name: value for name, (value, _) in arguments.items()},
+        input=values,
         effect=effect,
         idempotency_key=level.shared.nonces.derive(f"{key}/tool/once"),
     )

@@ -18,8 +18,12 @@ MACHINES = sorted(FOLDER.glob("*.mkl"))
 
 
 @pytest.fixture(autouse=True)
-def _at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def _at_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(FOLDER.parent)
+    monkeypatch.setenv("MKLANG_STATE_DIR", str(tmp_path))
+    for name in ("MKLANG_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MKLANG_CONFIG_DIR", str(tmp_path))
 
 
 @pytest.mark.parametrize("path", MACHINES, ids=lambda path: path.stem)

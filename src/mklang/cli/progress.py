@@ -33,7 +33,9 @@ class Progress:
 
     def __init__(self, *, color: bool, elapsed: Callable[[], float]) -> None:
         self._elapsed = elapsed
-        self._console = Console(stderr=True, no_color=not color, markup=False, emoji=False, highlight=False)
+        self._console = Console(
+            stderr=True, color_system="auto" if color else None, markup=False, emoji=False, highlight=False
+        )
         self._unicode = self._console.encoding.startswith("utf")
         self._running: StateStart | None = None
         self._inner: StateStart | None = None

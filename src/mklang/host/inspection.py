@@ -96,7 +96,7 @@ def machine_files(targets: Iterable[str]) -> Iterator[str | Diagnostic]:
         if not Path(target).is_dir():
             yield target
             continue
-        found = [str(path) for path in _below(Path(target))]
+        found = [str(path) for path in below(Path(target), tuple(SUFFIXES))]
         if found:
             yield from found
         else:
@@ -104,11 +104,12 @@ def machine_files(targets: Iterable[str]) -> Iterator[str | Diagnostic]:
             yield Diagnostic(code="file-is-directory", message=message, path=target, hint="name a file in it")
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def below(folder: Path, endings: tuple[str, ...]) -> Iterator[Path]:
+    """Every file in a folder and below whose name ends like this, without hidden folders and other people's code."""
     for directory, folders, files in os.walk(folder):
         here = Path(directory)
         folders[:] = sorted(name for name in folders if not _foreign(here / name))
-        yield from (here / name for name in sorted(files) if Path(name).suffix in SUFFIXES)
+        yield from (here / name for name in sorted(files) if name.endswith(endings))
 
 
 def _foreign(folder: Path) -> bool:

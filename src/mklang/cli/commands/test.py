@@ -1,96 +1,104 @@
-"""``mklang test``: a machine's scripted scenarios, played without a model (L90-L93)."""
+"""``mklang test``: scripted scenarios of machines, played without a model (L90-L93)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import click
 
-from mklang.analysis.runner import Analyser
-from mklang.cli.excerpts import draw
+from mklang.cli import suites
 from mklang.cli.exit_codes import ExitCode
-from mklang.cli.output import Output, envelope, output_options
-from mklang.cli.verdicts import tell
-from mklang.diagnostics import Diagnostic, Severity, has_errors, in_order
-from mklang.host.library import callees_of, library_around
-from mklang.lang.reader import read_file
-from mklang.testing.playing import Played, play_all
-from mklang.testing.reading import load_scenarios
+from mklang.cli.output import Output, output_options
+from mklang.cli.suites import Report
+from mklang.errors import UsageError
+from mklang.host.suites import Suite, Tester, coverages, find_suites, mutations
+from mklang.testing.choosing import parse_choice
+from mklang.testing.junit import to_junit
+from mklang.testing.mutation import Bounds
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
-    """What came of it. ``unusable`` means that no scenario was played; the diagnostics say why."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a person asked for."""
 
-    played: tuple[Played, ...]
-    about_machine: tuple[Diagnostic, ...]
-    about_script: tuple[Diagnostic, ...]
-    unusable: bool = False
-
-    @property
-    def passed(self) -> int:
-        """How many scenarios passed."""
-        return sum(one.passed for one in self.played)
-
-    @property
-    def ok(self) -> bool:
-        """Whether everything was played and passed."""
-        return not self.unusable and self.passed == len(self.played)
-
-    def to_wire(self) -> dict[str, object]:
-        """The JSON form (L109)."""
-        items = [
-            {
-                "scenario": one.name,
-                "status": "pass" if one.passed else "fail",
-                "mismatches": [str(mismatch) for mismatch in one.mismatches],
-            }
-            for one in self.played
-        ]
-        summary = {"passed": self.passed, "failed": len(self.played) - self.passed}
-        diagnostics = (*self.about_machine, *self.about_script)
-        return envelope("test", ok=self.ok, items=items, diagnostics=diagnostics, summary=summary)
+    targets: Sequence[str]
+    script: Sequence[str]
+    expression: str
+    junit: str | None
+    coverage: bool
+    fail_under: float | None
+    mutate: bool
+    max_mutants: int
+    mutate_seconds: float
 
 
 @click.command(short_help="Run a machine's scripted scenarios, without a model.")
-@click.argument("machine")
-@click.option("--script", required=True, metavar="FILE", help="The scenarios (*.test.yaml).")
+@click.argument("targets", nargs=-1, required=True, metavar="MACHINE|SCRIPT|DIR...")
+@click.option("--script", multiple=True, metavar="FILE", help="The scenarios, for scripts that lie elsewhere.")
+@click.option(
+    "-k", "expression", default="", metavar="EXPR", help="Only scenarios with these words: 'repair and not x'."
+)
+@click.option("--junit", metavar="FILE", help="Also write the outcomes as JUnit XML.")
+@click.option("--coverage", is_flag=True, help="Say which states and gates no scenario takes.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail when fewer of the gates are taken."
+)
+@click.option("--mutate", is_flag=True, help="Break gates one at a time, and say what no scenario notices.")
+@click.option(
+    "--max-mutants", type=click.IntRange(1), default=200, show_default=True, help="At most, for each machine."
+)
+@click.option(
+    "--mutate-seconds", type=click.FloatRange(0), default=60, show_default=True, help="At most, for each machine."
+)
 @output_options(json_when_piped=False)
-def command(machine: str, *, script: str, out: Output) -> int:
-    """Run the scenarios in FILE against a machine. Models, tools and hooks answer from the script.
+def command(*, out: Output, **options: Any) -> int:
+    """Run scenarios against machines. Models, tools and hooks answer from the script.
 
-    Exit code 1 when a scenario fails, 2 when the machine or the script has errors.
+    A directory stands for every *.test.yaml in it and below; x.test.yaml tests x.mkl beside it, and a machine is tested
+    by the scripts of its name.
+
+    Exit code 1 when a scenario fails, 2 when a machine or a script has errors.
     """
-    tested = run_scenarios(machine, script)
+    asked = Asked(**options)
+    report = run(asked)
+    if asked.junit is not None:
+        _write(asked.junit, to_junit(suites.groups(report)))
     if out.json:
-        out.wire(tested.to_wire())
+        out.wire(suites.to_wire(report))
     else:
-        _print(tested, out)
-    return ExitCode.UNUSABLE if tested.unusable else ExitCode.OK if tested.ok else ExitCode.FAILED
+        suites.tell(report, out)
+    return ExitCode.UNUSABLE if report.unusable else ExitCode.OK if report.ok else ExitCode.FAILED
 
 
-def run_scenarios(machine_path: str, script_path: str) -> Tested:
-    """Check the machine and what it calls, then play every scenario of the script (L93)."""
-    reading, script = read_file(machine_path), load_scenarios(script_path)
-    machine, about_machine = reading.machine, reading.diagnostics
-    if machine is None:
-        return Tested((), about_machine, script.diagnostics, unusable=True)
-    library = library_around(machine_path, machine)
-    callees = callees_of(machine, library)
-    about_machine = in_order({*about_machine, *callees.diagnostics, *Analyser(library).check_all(machine)})
-    if has_errors(about_machine) or not script.entries:
-        return Tested((), about_machine, script.diagnostics, unusable=True)
-    return Tested(play_all(script.entries, machine, callees.machines), about_machine, script.diagnostics)
+def run(asked: Asked) -> Report:
+    """Play everything that was asked for."""
+    if len(asked.targets) > 1 and asked.script:
+        raise UsageError("--script goes with one machine")
+    choice = parse_choice(asked.expression) if asked.expression else None
+    found = list(find_suites(asked.targets, asked.script))
+    tester = Tester()
+    tested = [tester.play(suite, choice) for suite in found if isinstance(suite, Suite)]
+    left_out = sum(one.left_out for one in tested)
+    if left_out and not any(one.played for one in tested):
+        raise UsageError(f"-k {asked.expression}: chooses none of {left_out} scenarios, so nothing would be tested")
+    return Report(
+        tested=tested,
+        problems=[problem for problem in found if not isinstance(problem, Suite)],
+        coverages=coverages(tested) if asked.coverage or asked.fail_under is not None else None,
+        fail_under=asked.fail_under,
+        mutations=list(mutations(tested, _bounds(asked))) if asked.mutate else None,
+    )
 
 
-def _print(tested: Tested, out: Output) -> None:
-    """Problems to stderr, outcomes to stdout. The errors of a scenario are told as its outcome."""
-    about = (*tested.about_machine, *tested.about_script)
-    if tested.unusable:
-        problems = [found for found in about if found.severity is Severity.ERROR]
-    else:
-        problems = [found for found in tested.about_script if found.severity is not Severity.ERROR]
-    for line in draw(problems, out.side_ink):
-        out.aside(line)
-    if not tested.unusable:
-        tell(tested.played, out, "scenario")
+def _bounds(asked: Asked) -> Bounds:
+    return Bounds(mutants=asked.max_mutants, seconds=asked.mutate_seconds)
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error

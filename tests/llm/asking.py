@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from mklang.engine.requests import Judge, Produce
 from mklang.lang.models import Tier
 from mklang.llm.openai_compat import OpenAICompat
-from mklang.llm.retry import Pace, RetryPolicy
+from mklang.llm.retry import Pace, RetryPolicy, Traffic
 
 NOON = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
 
@@ -29,9 +30,10 @@ class Slept:
 
 def endpoint(
     base_url: str, slept: Slept | None = None, *, key: str | None = None, retry: RetryPolicy | None = None,
-    timeout: float = 20.0,
+    timeout: float = 20.0, **more: Any,
 ) -> OpenAICompat:  # fmt: skip
-    return OpenAICompat(base_url, pace=(slept or Slept()).pace, api_key=key, retry=retry, timeout=timeout)
+    traffic = Traffic(pace=(slept or Slept()).pace, retry=retry)
+    return OpenAICompat(base_url, traffic=traffic, api_key=key, timeout=timeout, **more)
 
 
 def write(

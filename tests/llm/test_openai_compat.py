@@ -190,7 +190,9 @@ def test_an_error_inside_a_success_without_a_passing_code_is_final() -> None:
 
 def test_a_stop_that_was_a_network_error_is_a_failure() -> None:
     choice = {"message": {"content": ""}, "finish_reason": "stop", "native_finish_reason": "network_error"}
-    assert "network_error" in failure_of(Scripted({"choices": [choice]}))
+    reply = Scripted({"choices": [choice]})
+    assert "network_error" in failure_of(*[reply] * 9, requests=4)
+    assert text_of(reply, Scripted(completion("ok"))).text == "ok"
 
 
 @pytest.mark.parametrize("content", [None, "", "  \n", [], 5, {"a": 1}])
@@ -248,13 +250,33 @@ def test_thinking_that_never_ended_leaves_no_text() -> None:
         ({"prompt_tokens": 7, "completion_tokens": 3}, Usage(7, 3)),
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "cost": 0}, Usage(0, 0)),
         ({"prompt_tokens": 6, "completion_tokens": 0, "total_tokens": 22}, Usage(6, 16)),
-        ({"prompt_tokens": None, "completion_tokens": "3"}, Usage(0, 0)),
-        ({"prompt_tokens": True, "completion_tokens": -5}, Usage(0, 0)),
-        ("many", Usage(0, 0)),
+        ({"input_tokens": 7, "output_tokens": 3}, Usage(7, 3)),
+        (
+            {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 5}},
+            Usage(7, 3, cached_tokens=5),
+        ),
+        ({"prompt_tokens": 7, "completion_tokens": 3, "prompt_cache_hit_tokens": 9}, Usage(7, 3, cached_tokens=7)),
     ],
 )
+@pytest.mark.rule("W33")
 def test_tokens_are_counted_as_reported(usage: object, counted: Usage) -> None:
     assert text_of(Scripted(completion(usage=usage))).usage == counted
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": None, "completion_tokens": "3"},
+        {"prompt_tokens": True, "completion_tokens": -5},
+        {"cost": 0},
+        {},
+        "many",
+    ],
+)
+def test_tokens_that_nobody_counted_are_estimated_and_say_so(usage: object) -> None:
+    assert text_of(Scripted(completion("12345", usage=usage))).usage == Usage(4, 2, estimated_tokens=6)
+    body = {"choices": [{"message": {"content": "12345"}, "finish_reason": "stop"}], "usage": None}
+    assert text_of(Scripted(body)).usage == Usage(4, 2, estimated_tokens=6)
 
 
 # Refusals and filters
@@ -409,10 +431,10 @@ def test_one_endpoint_serves_one_event_loop_after_the_other() -> None:
     models: list[OpenAICompat] = []
 
     async def scenario() -> str:
-        async with StubServer(Scripted(completion())) as server:
+        port = int(models[0].base_url.split(":")[2].split("/")[0]) if models else 0
+        async with StubServer(Scripted(completion()), port=port) as server:
             if not models:
                 models.append(endpoint(server.base_url))
-            models[0].base_url = server.base_url
             text = (await models[0].produce(write(), model="m")).text
             await models[0].aclose()
             await models[0].aclose()

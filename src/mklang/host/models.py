@@ -22,7 +22,7 @@ from mklang.llm.base import NO_PARAMS, Backend, Judge, TierModel
 from mklang.llm.choice import ChoiceJudge, JudgeModel
 from mklang.llm.local import EMBEDDED_NAME, LocalModel, embedded_available
 from mklang.llm.openai_compat import OpenAICompat
-from mklang.llm.retry import Pace
+from mklang.llm.retry import Pace, Traffic
 
 EMBEDDED_NOTICE = (
     "using the embedded SmolLM2-135M model (tiny: for trying things out); point to a better one with "
@@ -132,7 +132,7 @@ def _at_endpoint(base_url: str, model: str, around: _Surroundings) -> Models:
     key = around.environ.get("MKLANG_API_KEY")
     if not key and not is_open(base_url):
         key = around.environ.get("OPENAI_API_KEY")
-    endpoint = OpenAICompat(base_url, pace=pace_of(around.seam), api_key=key)
+    endpoint = OpenAICompat(base_url, traffic=Traffic(pace=pace_of(around.seam)), api_key=key)
     return _one_model(endpoint, model, f"using {model} at {endpoint.base_url}")
 
 
@@ -191,7 +191,8 @@ def _endpoint(config: RuntimeConfig, provider: ProviderConfig, around: _Surround
         raise ConfigError(f"{config.path}: provider '{provider.name}' needs a base_url")
     # The usual variable's key goes to the service it belongs to, not to another address under the service's name.
     usual = known.api_key_env if known and (known.base_url is None or provider.base_url is None) else None
-    return OpenAICompat(base_url, pace=pace_of(around.seam), api_key=_key(config, provider, usual, around.environ))
+    key = _key(config, provider, usual, around.environ)
+    return OpenAICompat(base_url, traffic=Traffic(pace=pace_of(around.seam)), api_key=key)
 
 
 def _key(config: RuntimeConfig, provider: ProviderConfig, usual: str | None, environ: Mapping[str, str]) -> str | None:

@@ -30,7 +30,9 @@ class Exchange:
     """One question to a model: a system and a user message, complete.
 
     ``key`` is the request's; ``params`` the tier's. With ``choices`` the reply must be ``{"choice": k}``, k from 1 to
-    ``choices``, and a back-end that can holds the model to that form.
+    ``choices``, and a back-end that can holds the model to that form. ``turns`` go on after the user message, the
+    model's and the user's in turn. With ``reason`` the back-end asks for the model's own thinking, in its own way; an
+    ``aside`` is a reply that is thinking as a whole.
     """
 
     key: str
@@ -40,6 +42,9 @@ class Exchange:
     temperature: float
     params: Params = field(default_factory=lambda: NO_PARAMS)
     choices: int | None = None
+    turns: tuple[str, ...] = ()
+    reason: bool = False
+    aside: bool = False
 
 
 class Chat(Protocol):
@@ -108,6 +113,19 @@ def exchange_of(request: Produce, model: str, params: Params) -> Exchange:
         temperature=request.temperature,
         params={name: value for name, value in params.items() if name not in RESERVED_PARAMS},
     )
+
+
+def messages_of(exchange: Exchange) -> list[Json]:
+    """An exchange as the messages of the chat completions API."""
+    roles = ("assistant", "user")
+    turns = [(roles[number % 2], text) for number, text in enumerate(exchange.turns)]
+    said = [("system", exchange.system), ("user", exchange.user), *turns]
+    return [{"role": role, "content": sendable(text)} for role, text in said]
+
+
+def seed_of(exchange: Exchange, base: int = 0) -> int:
+    """The seed of one exchange: notes and the answer after them have different ones."""
+    return derived_seed(f"{exchange.key}/notes" if exchange.aside else exchange.key, base)
 
 
 def choice_schema(choices: int) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from mklang.lang.values import Json
-from mklang.llm.base import Exchange, choice_schema, derived_seed, sendable
+from mklang.llm.base import Exchange, Params, choice_schema, messages_of, seed_of
 
 REFUSALS = frozenset({400, 404, 415, 422, 501})
 """Statuses with which endpoints refuse a parameter."""
@@ -38,16 +38,25 @@ class Form(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """What has been learned so far. ``limit`` is the endpoint's name for the output limit; None: it takes no such."""
+    """What is known or has been learned so far.
+
+    ``limit`` is the endpoint's name for the output limit, None when it takes no such. ``thinking`` are the parameters
+    that make the model show its thinking, None where there are no such; ``thinks`` says that it was seen to think
+    unasked.
+    """
 
     form: Form = Form.SCHEMA
     temperature: bool = True
     limit: str | None = "max_tokens"
+    streams: bool = True
+    stream_usage: bool = True
+    thinking: Params | None = None
+    thinks: bool = False
 
-    def body(self, exchange: Exchange) -> dict[str, Json]:
+    def body(self, exchange: Exchange, *, streamed: bool = False) -> dict[str, Json]:
         """The request's body. The host's parameters stand over ours, except those that make it the request it is."""
         params = dict(exchange.params)
-        body: dict[str, Json] = {}
+        body: dict[str, Json] = dict(self.thinking or {}) if exchange.reason else {}
         given = next((name for name in _LIMITS if name in params), None)
         if given:
             body[_LIMITS[1] if self.limit == _LIMITS[1] else given] = params.pop(given)
@@ -58,19 +67,26 @@ class Dialect:
         body |= params
         seed = params.get("seed")
         if isinstance(seed, int):
-            body["seed"] = derived_seed(exchange.key, seed)
+            body["seed"] = seed_of(exchange, seed)
         body = {name: value for name, value in body.items() if value is not None}
         if exchange.choices is not None and self.form is not Form.FREE:
             body["response_format"] = _form(self.form, exchange.choices)
+        if streamed and self.streams:
+            body["stream"] = True
+            if self.stream_usage:
+                body["stream_options"] = {"include_usage": True}
         body["model"] = exchange.model
-        body["messages"] = [
-            {"role": "system", "content": sendable(exchange.system)},
-            {"role": "user", "content": sendable(exchange.user)},
-        ]
+        body["messages"] = messages_of(exchange)
         return body
 
-    def learn(self, exchange: Exchange, message: str) -> Dialect | None:
+    def learn(self, exchange: Exchange, message: str, *, streamed: bool = False) -> Dialect | None:
         """The dialect to try after a refusal with this message; None when it names nothing that we could change."""
+        if streamed and self.streams and self.stream_usage and _names(message, "stream_options"):
+            return replace(self, stream_usage=False)
+        if streamed and self.streams and (_names(message, "stream") or _names(message, "streaming")):
+            return replace(self, streams=False)
+        if exchange.reason and self.thinking and any(_names(message, name) for name in self.thinking):
+            return replace(self, thinking=None)
         if exchange.choices is not None and self.form is not Form.FREE and _FORM.search(message):
             return replace(self, form=Form(self.form + 1))
         if self.limit and _names(message, self.limit):

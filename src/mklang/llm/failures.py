@@ -5,13 +5,43 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 
+from msgspec.structs import asdict
+
+from mklang.engine.requests import NO_USAGE, Usage
 from mklang.errors import AnswerFailed, ProviderFailed
 from mklang.llm.retry import RETRIED, Transient
+
+
+class Cause(StrEnum):
+    """What happened instead of an answer. The value is what ``ProviderFailed.cause`` says, and what a trace shows."""
+
+    STATUS = "status"
+    """The endpoint answered with an error status, or with an error inside a success that names one."""
+    ERROR = "error"
+    """An error inside a success that names no status, or an end that speaks of one."""
+    TIMEOUT = "timeout"
+    CONNECTION = "connection"
+    """No answer came at all."""
+    CUT = "cut"
+    """The answer broke off: a stream ended without an end."""
+    MALFORMED = "malformed"
+    """An answer that is no reply."""
+    FILTERED = "filtered"
+    REFUSED = "refused"
+    TRUNCATED = "truncated"
+    """The whole output limit was spent, and there is no text."""
+    THINKING = "thinking"
+    """The same, spent on thinking."""
+    EMPTY = "empty"
+    """The model ended of its own accord and wrote nothing."""
+
 
 BODY_BYTES = 200
 """How much of a body a message shows."""
 MESSAGE_CHARS = 600
+_FILTERED = "filtered by the provider"
 
 _PERMANENT = re.compile(
     "exceed_context_size|context_length_exceeded|insufficient_quota|content_filter|raise_exception|too large to process"
@@ -50,17 +80,24 @@ def parse_body(text: str) -> object:
         return None
 
 
-def failure_of(body: object, origin: Origin, *, error: object = None, wait: float | None = None) -> Exception:
+def failure_of(
+    body: object, origin: Origin, *, error: object = None, wait: float | None = None, usage: Usage = NO_USAGE
+) -> Exception:
     """The exception for an error body: ``Transient`` where trying again can help, ``ProviderFailed`` where not.
 
-    Inside a success the error's own code counts as its status. ``wait`` is the pause the endpoint asks for.
+    Inside a success the error's own code counts as its status. ``wait`` is the pause the endpoint asks for, ``usage``
+    what it charged all the same.
     """
     said = error_message(body, error)
-    hint = _hint(error if error is not None else _error_in(body), said)
+    found = error if error is not None else _error_in(body)
+    hint = _hint(found, said)
     message = origin.error(hint, body) if said else origin.failure("an error without a message", body)
-    if _status(origin, error) in RETRIED and not _PERMANENT.search(origin.text):
-        return Transient(message, wait)
-    return ProviderFailed(message)
+    status = _status(origin, found)
+    filtered = "content_filter" in origin.text or hint.startswith(_FILTERED)
+    cause = Cause.FILTERED if filtered else Cause.ERROR if status is None or status < 400 else Cause.STATUS
+    if status in RETRIED and not _PERMANENT.search(origin.text):
+        return Transient(message, wait, cause=cause, status=status, usage=usage)
+    return ProviderFailed(message, cause=cause, status=status, **asdict(usage))
 
 
 def error_message(body: object, error: object = None) -> str:
@@ -77,6 +114,8 @@ def error_message(body: object, error: object = None) -> str:
 
 def as_answer_failed(failed: Exception) -> AnswerFailed:
     """For back-ends that retry nothing: every failure is final."""
+    if isinstance(failed, Transient):
+        return ProviderFailed(str(failed), cause=failed.cause, status=failed.status, **asdict(failed.usage))
     return failed if isinstance(failed, AnswerFailed) else ProviderFailed(str(failed))
 
 
@@ -85,11 +124,26 @@ def _error_in(body: object) -> object:
 
 
 def _status(origin: Origin, error: object) -> int | None:
-    code = error.get("code") if isinstance(error, dict) else None
-    inside = origin.status is None or origin.status < 400
-    if inside and (isinstance(code, int) or (isinstance(code, str) and code.isdecimal())):
-        return int(str(code)[:9])
-    return origin.status
+    """The status an error speaks of: HTTP's own, or inside a success the error's code, or what its type stands for."""
+    if origin.status is not None and origin.status >= 400:
+        return origin.status
+    if not isinstance(error, dict):
+        return origin.status
+    for code in (error.get("code"), error.get("status"), error.get("status_code")):
+        if (isinstance(code, int) and not isinstance(code, bool)) or (isinstance(code, str) and code.isdecimal()):
+            return int(str(code)[:9])
+    return _STATUS_OF_TYPE.get(str(error.get("type")), origin.status)
+
+
+_STATUS_OF_TYPE = {
+    "overloaded_error": 529,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "timeout_error": 504,
+    "provider_unavailable": 503,
+}
+"""Errors that come inside a success and are known by a word only."""
 
 
 def _hint(error: object, said: str) -> str:
@@ -98,7 +152,7 @@ def _hint(error: object, said: str) -> str:
         return _hint(_error_in(inner), said)
     if isinstance(error, dict):
         if error.get("code") == "content_filter":
-            return f"filtered by the provider: {said}"
+            return f"{_FILTERED}: {said}"
         needed, window = error.get("n_prompt_tokens"), error.get("n_ctx")
         if isinstance(needed, int) and isinstance(window, int):
             return f"the prompt has {needed} tokens and the model's window {window}: shorten what the state is given"

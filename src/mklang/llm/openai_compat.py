@@ -1,48 +1,37 @@
 """Models behind an endpoint that speaks the chat completions API, through the official ``openai`` client.
 
-The client sends and authenticates; everything else is ours: it retries nothing (``mklang.llm.retry`` does), follows no
-redirect, adds no header from the environment, and its reply is read from the body's bytes.
+The client sends and authenticates; everything else is ours (``mklang.llm.transport``). A streamed reply and a plain one
+are read the same way: a stream is put together into the body that a plain call would have brought.
 """
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+import json
+from dataclasses import replace
+
+import msgspec
 
 from mklang.engine.requests import Produce, Produced
-from mklang.errors import ConfigError, MissingExtra, ProviderFailed
-from mklang.lang.values import Json
-from mklang.llm.addresses import check_url, is_loopback
+from mklang.errors import AnswerFailed, MissingExtra
 from mklang.llm.base import NO_PARAMS, Exchange, Params, exchange_of
+from mklang.llm.conversing import Told, converse, prompt_bytes
 from mklang.llm.dialect import REFUSALS, Dialect, output_limit
-from mklang.llm.failures import Origin, error_message, failure_of, parse_body
-from mklang.llm.replies import read_completion, require_text
-from mklang.llm.retry import Pace, RetryPolicy, Transient, asked_wait, retrying
+from mklang.llm.failures import Cause, Origin, error_message, failure_of, parse_body
+from mklang.llm.reasoning import with_notes
+from mklang.llm.replies import read_completion, require_text, usage_or_estimate
+from mklang.llm.retry import Traffic, Transient, asked_wait
+from mklang.llm.signals import Watch
+from mklang.llm.sse import Event
+from mklang.llm.streams import Assembler, BadEvent, Completion
+from mklang.llm.transport import STALL_TIMEOUT, TIMEOUT, Reply, Sdk, Transport, check_key
 
-if TYPE_CHECKING:
-    import httpx2
-    from openai import AsyncOpenAI
-
-TIMEOUT = 300.0
-"""Seconds one request may take, from connecting to the last byte."""
-CONNECT_TIMEOUT = 10.0
 NO_KEY = "none"
 """Sent where no key is configured; local servers take anything."""
 
-_SENT_HEADERS = frozenset(
-    {"accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "host", "user-agent"}
-)
 
-
-@dataclass(frozen=True, slots=True)
-class _Received:
-    status: int
-    headers: Mapping[str, str]
-    text: str
+class NoThinking(Exception):
+    """Inside this package only: the endpoint does not take the parameters that make a model show its thinking."""
 
 
 class OpenAICompat:
@@ -56,129 +45,138 @@ class OpenAICompat:
         self,
         base_url: str,
         *,
-        pace: Pace,
+        traffic: Traffic,
         api_key: str | None = None,
-        retry: RetryPolicy | None = None,
         timeout: float = TIMEOUT,
+        stall: float = STALL_TIMEOUT,
+        dialect: Dialect | None = None,
+        watch: Watch | None = None,
     ) -> None:
         """Connects to nothing yet. Raises ``ConfigError`` for an address that may not be used (see ``check_url``), and
-        ``MissingExtra`` without the extra ``openai``. ``timeout`` is in seconds, for one request.
+        ``MissingExtra`` without the extra ``openai``. ``timeout`` is in seconds, for one request, ``stall`` for the
+        silence of a stream; ``dialect`` is what is known about the endpoint beforehand.
         """
         if importlib.util.find_spec("openai") is None:
             raise MissingExtra("a model behind an HTTP endpoint", "openai")
-        self.base_url = check_url(base_url)
-        self._key = _check_key(api_key)
-        self._retry = retry or RetryPolicy()
-        self._pace = pace
-        self._timeout = timeout
+        key = check_key(api_key)
+        headers = {"authorization": f"Bearer {key or NO_KEY}"}
+        self._transport = Transport(base_url, self._sdk, headers=headers, key=key, timeout=timeout, stall=stall)
+        self._traffic = traffic
+        self._watch = watch
+        self._beforehand = dialect or Dialect()
         self._dialects: dict[str, Dialect] = {}
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"OpenAICompat({self.base_url!r})"
 
+    @property
+    def base_url(self) -> str:
+        """The address."""
+        return self._transport.base_url
+
     async def produce(self, request: Produce, *, model: str, params: Params = NO_PARAMS) -> Produced:
         """Text from the model ``model``; see ``Model.produce``."""
-        produced = await self.reply(exchange_of(request, model, params))
+        exchange = exchange_of(request, model, params)
+        produced = await (self._reasoned(exchange) if request.reason else self.reply(exchange))
         return require_text(produced, Origin(endpoint=self.base_url))
 
     async def reply(self, exchange: Exchange) -> Produced:
         """The model's reply, after as many attempts as the policy allows; see ``Chat.reply``."""
-        return await retrying(lambda: self._negotiated(exchange), self._retry, self._pace)
+        return await converse(self._traffic, exchange, self._watch, lambda told: self._negotiated(exchange, told))
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.close()
+        await self._transport.aclose()
 
-    async def _negotiated(self, exchange: Exchange) -> Produced:
+    async def _reasoned(self, exchange: Exchange) -> Produced:
+        """With the model's own thinking where it shows any, with notes where not (L45)."""
+        dialect = self._dialect(exchange.model)
+        if dialect.thinking is not None or dialect.thinks:
+            try:
+                return await self.reply(replace(exchange, reason=True))
+            except NoThinking:
+                pass
+        return await with_notes(self, exchange)
+
+    async def _negotiated(self, exchange: Exchange, told: Told) -> Produced:
         """One reply; a refused optional parameter is left out from then on and the request sent again."""
-        dialect = self._dialects.get(exchange.model, Dialect())
+        dialect = self._dialect(exchange.model)
         while True:
-            body = dialect.body(exchange)
-            received = await self._send(body)
-            parsed = parse_body(received.text)
-            learned = dialect.learn(exchange, received.text) if received.status in REFUSALS else None
-            if learned is None:
-                return self._read(received, parsed, model=exchange.model, limit=output_limit(body))
-            dialect = self._dialects[exchange.model] = learned
+            body = dialect.body(exchange, streamed=told.watching)
+            stream = Completion()
+            reply = await self._send(body, exchange, stream, told)
+            if reply.status in REFUSALS:
+                learned = dialect.learn(exchange, reply.text or "", streamed=told.watching)
+                if learned is not None:
+                    self._dialects[exchange.model] = learned
+                    if exchange.reason and learned.thinking is not dialect.thinking:
+                        raise NoThinking
+                    dialect = learned
+                    continue
+            produced = self._read(reply, stream, exchange, limit=output_limit(body))
+            if produced.reasoning and not exchange.aside and not dialect.thinks:
+                self._dialects[exchange.model] = replace(dialect, thinks=True)
+            if reply.text is not None:
+                told.whole(produced)
+            return produced
 
-    def _read(self, received: _Received, body: object, *, model: str, limit: int | None) -> Produced:
-        origin = Origin(endpoint=self.base_url, status=received.status, text=received.text)
-        wait = asked_wait(received.headers, error_message(body), self._pace.now)
-        if received.status >= 300:
-            raise failure_of(body, origin, wait=wait)
-        return read_completion(body, origin, model=model, limit=limit, wait=wait)
+    async def _send(self, body: Params, exchange: Exchange, stream: Assembler, told: Told) -> Reply:
+        def take(event: Event) -> bool:
+            try:
+                told.pieces(stream.take(event))
+            except BadEvent as bad:
+                if not stream.complete:
+                    raise Transient(f"{self.base_url}: the answer broke off: {bad}", cause=Cause.CUT) from None
+                return False
+            return not stream.over
 
-    async def _send(self, body: dict[str, Json]) -> _Received:
-        """One HTTP request and its answer, whatever the status. Raises ``Transient`` when no answer came.
-
-        A request that was not answered in time is not sent again, for it would take as long: ``ProviderFailed``.
-        """
-        import httpx2
-        import openai
-
-        client = self._client()
         try:
-            async with asyncio.timeout(self._timeout):
-                try:
-                    response = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-                except openai.APIStatusError as error:
-                    response = error.response
-        except openai.APIConnectionError as error:
-            if isinstance(error.__cause__, httpx2.ReadTimeout | httpx2.WriteTimeout):
-                raise self._too_slow() from None
-            raise Transient(f"{self.base_url}: {_cause(error)}") from None
-        except TimeoutError:
-            raise self._too_slow() from None
-        except openai.OpenAIError as error:
-            raise ProviderFailed(f"{self.base_url}: {self._redacted(str(error))}") from None
-        text = response.content.decode("utf-8", "replace")
-        return _Received(response.status_code, response.headers, self._redacted(text))
+            reply = await self._transport.post("/chat/completions", body, take)
+        except Transient as cut:
+            if cut.cause is not Cause.CUT or not stream.complete:
+                raise self._charged(cut, stream, exchange) from None
+            reply = Reply(200, {}, None)
+        if reply.text is None and not stream.complete:
+            what = f"{self.base_url}: the answer broke off: the stream ended without an end"
+            raise self._charged(Transient(what, cause=Cause.CUT), stream, exchange)
+        return reply
 
-    def _client(self) -> AsyncOpenAI:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            client = self._clients[loop] = self._connect()
-        return client
+    def _charged(self, cut: Transient, stream: Assembler, exchange: Exchange) -> Transient:
+        """A reply that broke off was begun, and what was begun is paid."""
+        written = stream.written
+        if cut.cause == Cause.CUT and written:
+            cut.usage = usage_or_estimate(stream.body().get("usage"), prompt=prompt_bytes(exchange), written=written)
+        return cut
 
-    def _connect(self) -> AsyncOpenAI:
-        import httpx2
+    def _read(self, reply: Reply, stream: Completion, exchange: Exchange, *, limit: int | None) -> Produced:
+        body = stream.body() if reply.text is None else parse_body(reply.text)
+        text = json.dumps(body) if reply.text is None and stream.failed else reply.text or ""
+        origin = Origin(endpoint=self.base_url, status=reply.status, text=text)
+        wait = asked_wait(reply.headers, error_message(body), self._traffic.pace.now)
+        try:
+            if reply.status >= 300:
+                raise failure_of(body, origin, wait=wait)
+            produced = read_completion(
+                body, origin, model=exchange.model, limit=limit, wait=wait, prompt=prompt_bytes(exchange)
+            )
+        except (AnswerFailed, Transient) as failed:
+            failed.args = (self._transport.redacted(str(failed)),)
+            raise
+        reasoning = None if produced.reasoning is None else self._transport.redacted(produced.reasoning)
+        return msgspec.structs.replace(produced, text=self._transport.redacted(produced.text), reasoning=reasoning)
+
+    def _dialect(self, model: str) -> Dialect:
+        return self._dialects.get(model, self._beforehand)
+
+    def _sdk(self) -> Sdk:
         import openai
 
-        async def scrub(request: httpx2.Request) -> None:
-            # The client reads organization, project and custom headers from the environment and sends them anywhere.
-            for name in [name for name in request.headers if name.lower() not in _SENT_HEADERS]:
-                del request.headers[name]
-            request.headers["authorization"] = f"Bearer {self._key or NO_KEY}"
+        def client(http: object) -> object:
+            return openai.AsyncOpenAI(
+                api_key=NO_KEY,
+                base_url=self.base_url,
+                max_retries=0,
+                http_client=http,  # type: ignore[arg-type]
+            )
 
-        timeout = httpx2.Timeout(self._timeout, connect=min(CONNECT_TIMEOUT, self._timeout))
-        http = openai.DefaultAsyncHttpxClient(
-            timeout=timeout,
-            follow_redirects=False,
-            trust_env=not is_loopback(self.base_url),  # a proxy is no way to this machine
-            event_hooks={"request": [scrub]},
-        )
-        return openai.AsyncOpenAI(
-            api_key=self._key or NO_KEY, base_url=self.base_url, max_retries=0, timeout=timeout, http_client=http
-        )
-
-    def _too_slow(self) -> ProviderFailed:
-        return ProviderFailed(f"{self.base_url}: no complete answer within {self._timeout:g} s")
-
-    def _redacted(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
-
-
-def _check_key(key: str | None) -> str | None:
-    if key and not (key.isascii() and key.isprintable() and " " not in key):
-        raise ConfigError("the API key holds characters that no key has (a space, a line end, a letter with an accent)")
-    return key or None
-
-
-def _cause(error: Exception) -> str:
-    cause = error.__cause__ or error
-    text = " ".join(str(cause).split())
-    return f"no connection ({text or type(cause).__name__})"
+        return Sdk(openai, openai.OpenAIError, client)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+import msgspec
+
 from mklang.engine.blackboard import Blackboard, capped, format_value
 from mklang.engine.failures import charged_halt
 from mklang.engine.level import Level, StateHalt, Suspension
@@ -141,6 +143,11 @@ def _record(step: TraceStep, branches: list[Branch]) -> None:
         step.reasonings = [branch.step.reasoning for branch in branches]
     if any(branch.step.sub_trace is not None for branch in branches):
         step.sub_trace = tuple(_own_trace(branch) for branch in branches)
+    step.guards = tuple(
+        msgspec.structs.replace(check, branch=index)
+        for index, branch in enumerate(branches)
+        for check in branch.step.guards
+    )
     step.branch_errors = tuple(
         BranchFailure(index=index, kind=branch.failure.reason.value, message=branch.failure.error)
         for index, branch in enumerate(branches)

@@ -10,6 +10,7 @@ from mklang.engine.blackboard import Blackboard
 from mklang.engine.budget import Pool
 from mklang.engine.events import Observer
 from mklang.engine.fence import Nonces
+from mklang.engine.guarding import Guarding
 from mklang.engine.options import RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Outcome, PendingAsk, Reason
@@ -60,7 +61,7 @@ class Suspension(Exception):
 class Shared:
     """What all levels of one run have in common. ``walk`` runs one level: a call state runs its callee with it."""
 
-    __slots__ = ("library", "limiter", "nonces", "observer", "options", "oracle", "pool", "seed", "walk")
+    __slots__ = ("guards", "library", "limiter", "nonces", "observer", "options", "oracle", "pool", "seed", "walk")
 
     def __init__(
         self,
@@ -71,6 +72,7 @@ class Shared:
         seed: str,
         observer: Observer | None,
         walk: Callable[[Level], Awaitable[Outcome]],
+        guards: Guarding | None = None,
     ) -> None:
         self.oracle = oracle
         self.library = library
@@ -78,6 +80,7 @@ class Shared:
         self.seed = seed
         self.nonces = Nonces(seed)
         self.walk = walk
+        self.guards = guards
         self.observer = observer
         self.pool = Pool(options.max_tokens, options.max_nano_usd)
         self.limiter = asyncio.Semaphore(options.concurrency) if options.concurrency else None

@@ -43,7 +43,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     ``whole_decisions`` names the tiers whose judge gives a probability for every condition: it is asked once for a
     whole decision, and the kernel walks the gates (ADR 0037); ``on_uncertain`` says what a doubtful one leads to. With
     ``humans`` an escalate gate asks a person before its handler runs (L81). With ``suspend_on_limit`` a limit suspends
-    the run, to be resumed with a higher one, instead of halting it.
+    the run, to be resumed with a higher one, instead of halting it. ``guards`` names the guards that stand at places of
+    the machines, each with its hash: for the record, so that a resumed run cannot drop one (L123).
     """
 
     max_steps: int | None = None
@@ -67,6 +68,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     on_uncertain: OnUncertain = OnUncertain.FLAG
     humans: bool = False
     suspend_on_limit: bool = False
+    guards: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

@@ -27,6 +27,7 @@ class Reason(Enum):
     JUDGE_UNPARSEABLE = "judge-unparseable"
     UNTRUSTED_CONTROL_FLOW = "untrusted-control-flow"
     UNTRUSTED_ARGUMENTS = "untrusted-arguments"
+    GUARD_REFUSED = "guard-refused"
     CALL_FAILED = "call-failed"
     CALL_DEPTH_EXCEEDED = "call-depth-exceeded"
     BRANCHES_FAILED = "branches-failed"
@@ -84,6 +85,10 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
     Reason.UNTRUSTED_ARGUMENTS: (
         "A value from a model or from outside was about to reach a tool that changes something; the host forbids that.",
         "Pass author values, or let the host trust the path.",
+    ),
+    Reason.GUARD_REFUSED: (
+        "A value did not pass the guard that stands before what would have happened with it.",
+        "The step's guards say what was wrong; repair the value before it gets here, or correct the guard.",
     ),
     Reason.CALL_FAILED: ("A called machine did not finish.", "The rest of the message is the callee's own reason."),
     Reason.CALL_DEPTH_EXCEEDED: ("Machines call each other too deeply.", "Look for a machine that calls itself."),

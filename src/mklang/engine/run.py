@@ -10,6 +10,7 @@ from mklang.engine.events import Observer
 from mklang.engine.failures import charged_halt
 from mklang.engine.fanout import fan_out
 from mklang.engine.gates import Decision
+from mklang.engine.guarding import Guarding
 from mklang.engine.humans import ask_person, wants_person
 from mklang.engine.level import Level, Shared, StateHalt, Suspension, kind_of
 from mklang.engine.narration import tell_finished, tell_start, tell_state, tell_step, tell_untrusted_flow
@@ -33,17 +34,19 @@ async def arun(
     library: Mapping[str, Machine] | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
     observer: Observer | None = None,
+    guards: Guarding | None = None,
 ) -> Outcome:
     """Run a machine to its end.
 
     ``inputs`` maps context paths, dotted for values inside a map, to JSON values; what they touch is tainted (L30).
-    ``library`` holds the machines that call states may name, by name. Never raises for what happens in the run: the
+    ``library`` holds the machines that call states may name, by name. ``guards`` are checked wherever the host bound
+    them, before anything happens with the value (L121). Never raises for what happens in the run: the
     outcome says so. Being cancelled, as by Ctrl-C, still cancels.
     """
     seed = await oracle.answer(Nonce(key="run/nonce"))
     if not isinstance(seed, NonceValue):
         raise InternalError(f"run/nonce: an oracle answered with {type(seed).__name__}")
-    shared = Shared(oracle, library or {}, options, seed=seed.text, observer=observer, walk=walk)
+    shared = Shared(oracle, library or {}, options, seed=seed.text, observer=observer, walk=walk, guards=guards)
     level = Level(machine, shared)
     level.flow_tainted = options.flow_tainted
     for path, value in (inputs or {}).items():
@@ -62,9 +65,12 @@ def run(
     library: Mapping[str, Machine] | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
     observer: Observer | None = None,
+    guards: Guarding | None = None,
 ) -> Outcome:
     """Run a machine from code that is not asynchronous: a thin wrapper over :func:`arun`."""
-    return asyncio.run(arun(machine, inputs, oracle=oracle, library=library, options=options, observer=observer))
+    return asyncio.run(
+        arun(machine, inputs, oracle=oracle, library=library, options=options, observer=observer, guards=guards)
+    )
 
 
 async def walk(level: Level) -> Outcome:

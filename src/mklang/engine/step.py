@@ -27,7 +27,7 @@ def execute(
 ) -> Awaitable[tuple[Json, Marks]]:
     """Run the state on ``board``: its result and where that came from. What it cost and showed goes into ``step``."""
     asked = _perform(level, state, key=key, board=board, step=step, feedback=feedback)
-    return asked if level.shared.guards is None else _vetted(level, state, asked, step, level.shared.guards)
+    return asked if level.shared.guards is None else _vetted(level, state, asked, step=step, guards=level.shared.guards)
 
 
 def _perform(
@@ -41,7 +41,7 @@ def _perform(
 
 
 async def _vetted(
-    level: Level, state: State, asked: Awaitable[tuple[Json, Marks]], step: TraceStep, guards: Guarding
+    level: Level, state: State, asked: Awaitable[tuple[Json, Marks]], *, step: TraceStep, guards: Guarding
 ) -> tuple[Json, Marks]:
     """The result, once the guards bound to it have passed it (L121)."""
     result, mark = await asked

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from mklang.engine.guarding import Check
 from mklang.engine.requests import NO_USAGE, Usage
 
 SubTrace: TypeAlias = "tuple[TraceStep, ...] | tuple[tuple[TraceStep, ...] | None, ...]"
@@ -78,6 +79,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
     untrusted_control_flow: bool = False
     hook_unconfirmed: bool = False
     tainted_arguments: tuple[str, ...] | None = None
+    guards: tuple[Check, ...] = ()
     reply: str | None = None
     error: str | None = None
 
@@ -91,6 +93,8 @@ class TraceStep(msgspec.Struct, kw_only=True):
         wire |= _spent(self)
         wire |= _present(self, _DECISION)
         wire |= _judged(self.judgements)
+        if self.guards:
+            wire["guards"] = [msgspec.to_builtins(check) for check in self.guards]
         wire |= {"step": self.step, "gate": self.gate, "policy": self.policy, "to": self.to}
         if self.error is not None:
             wire["error"] = self.error

@@ -49,6 +49,7 @@ def replay(loaded: Loaded, journal: JournalFile) -> Session:
         oracle=oracle,
         notice=f"replaying run {journal.begin.run}: no model is called",
         close=_nothing,
+        guards=loaded.guards,
         warnings=(*loaded.warnings, *changes(journal, loaded.machine, loaded.library)),
     )
 

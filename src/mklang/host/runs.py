@@ -29,7 +29,8 @@ from mklang.engine.events import Observer
 from mklang.engine.outcome import Outcome
 from mklang.engine.requests import Answer, Request
 from mklang.engine.run import arun
-from mklang.errors import RunStoreError
+from mklang.errors import RunStoreError, UsageError
+from mklang.host.guards import missing_bindings
 from mklang.host.seam import REAL, Seam
 from mklang.host.session import Session
 from mklang.lang.models import Machine
@@ -128,7 +129,11 @@ def go_on(
     session: Session, journal: JournalFile, keeping: Keeping, *, asked: Mapping[str, Json], seam: Seam = REAL
 ) -> KeptRun:
     """Take a run up again with its own inputs, and its own policies as far as ``asked`` does not tighten them."""
-    options = tightened(current_options(journal), asked)
+    stored = current_options(journal)
+    dropped = missing_bindings(stored.guards, session.options.guards)
+    if dropped:
+        raise UsageError(f"the run began with a guard at {', '.join(dropped)}; a resumed run cannot go on without it")
+    options = msgspec.structs.replace(tightened(stored, asked), guards=session.options.guards)
     note_session(journal, options, at=seam.now().timestamp())
     return _kept(replace(session, inputs=journal.begin.inputs, options=options), journal, keeping, seam)
 

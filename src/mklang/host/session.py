@@ -21,6 +21,7 @@ from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
 from mklang.errors import DocumentError
 from mklang.hooks.registry import HookRegistry
+from mklang.host.guards import NO_GUARDS, RunGuards, guards_of, unguarded
 from mklang.host.inputs import undeclared
 from mklang.host.library import SUFFIXES, callees_of, library_around
 from mklang.host.models import Models, choose_models
@@ -40,6 +41,7 @@ CLOCKS = ("today", "now")
 class Order:
     """What somebody wants to be run. ``inputs`` are context paths with values; ``strict`` refuses unknown versions.
 
+    ``guards`` is a further file of bindings; ``strict_effects`` refuses machines that act on what no guard looks at.
     ``run_seconds`` bounds the run, ``request_seconds`` one request; None means no bound.
     """
 
@@ -51,17 +53,20 @@ class Order:
     model: str | None = None
     base_url: str | None = None
     strict: bool = False
+    guards: str | None = None
+    strict_effects: bool = False
     run_seconds: float | None = None
     request_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """A machine that passed every check, with what it can call and the warnings about it."""
+    """A machine that passed every check, with what it can call, the guards around it and the warnings about it."""
 
     machine: Machine
     library: Mapping[str, Machine]
     warnings: tuple[Diagnostic, ...]
+    guards: RunGuards = NO_GUARDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +95,7 @@ class Session:
     models: ModelIds | None = None
     repeatable: frozenset[str] = frozenset()
     warnings: tuple[Diagnostic, ...] = ()
+    guards: RunGuards = NO_GUARDS
 
     async def run(self, observer: Observer | None = None) -> Outcome:
         """Run to the end and let go of whoever answers, however it ends."""
@@ -101,6 +107,7 @@ class Session:
                 library=self.library,
                 options=self.options,
                 observer=observer,
+                guards=self.guards.bindings or None,
             )
         finally:
             await self.close()
@@ -111,7 +118,8 @@ def prepare(
 ) -> Session:
     """Put a run together. Raises ``DocumentError`` with everything that is wrong with the machine or what it calls,
     ``ConfigError`` or ``MissingExtra`` when there is no model to answer."""
-    return assemble(order, load(order.path, strict=order.strict), tools=tools, hooks=hooks, seam=seam)
+    loaded = load(order.path, strict=order.strict, guards=order.guards)
+    return assemble(order, loaded, tools=tools, hooks=hooks, seam=seam)
 
 
 def assemble(
@@ -122,8 +130,12 @@ def assemble(
     hooks: HookRegistry | None = None,
     seam: Seam = REAL,
 ) -> Session:
-    """Put a run of machines together that are loaded already. Raises ``ConfigError`` or ``MissingExtra``."""
-    tools, hooks = tools or ToolRegistry(), hooks or HookRegistry()
+    """Put a run of machines together that are loaded already. Raises ``ConfigError`` or ``MissingExtra``, and
+    ``DocumentError`` where ``order.strict_effects`` refuses them (L123)."""
+    if order.strict_effects:
+        check_effects(loaded, order.options)
+    tools = ToolRegistry({**loaded.guards.tools, **(tools or {})})
+    hooks = HookRegistry({**loaded.guards.hooks, **(hooks or {})})
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
     models = choose_models(
         config=order.config, provider=order.provider, model=order.model, base_url=order.base_url, seam=seam
@@ -136,7 +148,10 @@ def assemble(
         machine=loaded.machine,
         library=loaded.library,
         inputs=inputs,
-        options=msgspec.structs.replace(order.options, trusted=order.options.trusted | trusted),
+        options=msgspec.structs.replace(
+            order.options, trusted=order.options.trusted | trusted, guards=loaded.guards.table
+        ),
+        guards=loaded.guards,
         oracle=timed,
         notice=models.notice,
         close=models.aclose,
@@ -158,8 +173,19 @@ def _ids(models: Models) -> ModelIds:
     )
 
 
-def load(path: str, *, strict: bool = False) -> Loaded:
-    """Read and check a machine and everything it can call (L11, L15, W11). Raises ``DocumentError``."""
+def check_effects(loaded: Loaded, options: RunOptions) -> None:
+    """Refuse machines that act on what no guard looks at (``--effects strict``). Raises ``DocumentError``."""
+    machines = (loaded.machine, *loaded.library.values())
+    found = unguarded(machines, loaded.guards.bindings, options.tool_effects)
+    if found:
+        raise DocumentError(found)
+
+
+def load(path: str, *, strict: bool = False, guards: str | None = None) -> Loaded:
+    """Read and check a machine, everything it can call, and the guards around them (L11, L15, L122, W11).
+
+    ``guards`` is a further file of bindings. Raises ``DocumentError``.
+    """
     reading = read_file(path)
     machine = reading.machine
     if machine is None:
@@ -167,10 +193,11 @@ def load(path: str, *, strict: bool = False) -> Loaded:
     library = library_around(path, machine)
     callees = callees_of(machine, library)
     checked = Analyser(library, strict=strict).check_all(machine)
-    found = in_order({*reading.diagnostics, *callees.diagnostics, *checked})
+    around = guards_of(path, (machine, *callees.machines.values()), explicit=guards)
+    found = in_order({*reading.diagnostics, *callees.diagnostics, *checked, *around.diagnostics})
     if has_errors(found):
         raise DocumentError(found)
-    return Loaded(machine=machine, library=callees.machines, warnings=found)
+    return Loaded(machine=machine, library=callees.machines, warnings=found, guards=around)
 
 
 def _with_hint(found: Diagnostic, path: str) -> Diagnostic:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file"})
+READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file", "guard"})
 """Tools that only look (L77). Every other tool is taken to change the world until the host says otherwise."""
 
 HOOK_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -26,6 +26,9 @@ HOOK_KEYS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 OUTPUT_HOOKS = frozenset({"write_failed"})
 """Built-in hooks that look at the output of the state they stand on."""
+
+GUARD = "guard:"
+"""How a hook's name begins that asks a guard about the output of the state it stands on (L122)."""
 
 _COMPARISONS = ("eq:", "neq:")
 
@@ -48,6 +51,8 @@ def keys_read(hook: str, output: str) -> tuple[str, ...] | None:
     key = compared_key(hook)
     if key is not None:
         return (key,)
+    if hook.startswith(GUARD):
+        return (output,)
     if hook not in HOOK_KEYS:
         return None
     return (*HOOK_KEYS[hook], output) if hook in OUTPUT_HOOKS else HOOK_KEYS[hook]

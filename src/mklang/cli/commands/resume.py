@@ -21,11 +21,12 @@ from mklang.cli.running import (
     tell_outcome,
     warn,
 )
-from mklang.diagnostics import Diagnostic
+from mklang.diagnostics import Diagnostic, has_errors
 from mklang.durable.journal import JournalFile
 from mklang.durable.service import answer_question, settle_outcome
 from mklang.durable.store import RunStore
 from mklang.errors import DocumentError, HostError, RunStoreError, UsageError
+from mklang.host.guards import guards_of
 from mklang.host.inputs import parse_assignments
 from mklang.host.paths import runs_folder
 from mklang.host.runs import Keeping, KeptRun, check_same, go_on, reopen, stored_machines, stored_source, take_what_fits
@@ -46,6 +47,7 @@ class _Flags(ModelFlags, LimitFlags):
     stored: bool
     force: bool
     hitl: bool
+    guards: str | None
 
 
 @click.command(short_help="Go on with a run that waits or broke off.")
@@ -68,6 +70,7 @@ class _Flags(ModelFlags, LimitFlags):
 @click.option("--machine", metavar="FILE", help="The machine's file, when it is not where it was.")
 @click.option("--stored", is_flag=True, help="Go on with the machine as it was when the run began.")
 @click.option("--force", is_flag=True, help="The machine has changed: take the answers that still fit into a new run.")
+@click.option("--guards", metavar="FILE", help="A further file of bindings, such as the one the run began with.")
 @click.option("--hitl", is_flag=True, help="An escalate gate asks a person from here on.")
 @model_options
 @limit_options
@@ -113,8 +116,11 @@ def _machines(journal: JournalFile, flags: _Flags, out: Output) -> tuple[Loaded,
     source = flags["machine"] or stored_source(journal.begin)
     if flags["stored"] or source is None:
         machine, library = stored_machines(journal.begin)
-        return Loaded(machine=machine, library=library, warnings=()), journal, ()
-    loaded = load(source)
+        around = guards_of(machine.source_name, (machine, *library.values()), explicit=flags["guards"])
+        if has_errors(around.diagnostics):
+            raise DocumentError(around.diagnostics)
+        return Loaded(machine=machine, library=library, warnings=(), guards=around), journal, around.diagnostics
+    loaded = load(source, guards=flags["guards"])
     if flags["force"]:
         taken, left, effects = take_what_fits(journal, loaded.machine, loaded.library)
         if taken is not journal:

@@ -50,6 +50,8 @@ class _Flags(ModelFlags, LimitFlags):
     record: str | None
     replay: str | None
     keep: bool
+    guards: str | None
+    effects: str
 
 
 @click.command(short_help="Run a machine on a language model.")
@@ -70,6 +72,14 @@ class _Flags(ModelFlags, LimitFlags):
 @click.option("--replay", metavar="FILE", help="Take every answer from a recording, or a kept run; call no model.")
 @click.option("--keep/--no-keep", default=True, show_default=True, help="Keep a journal, so that the run can go on.")
 @click.option("--events", metavar="FILE", help="Write what happens to this file as it happens, as JSON lines.")
+@click.option("--guards", metavar="FILE", help="A further file of bindings: which guard stands at which place.")
+@click.option(
+    "--effects",
+    type=click.Choice(["any", "strict"]),
+    default="any",
+    show_default=True,
+    help="strict refuses a machine whose acting tools could be given what no guard looks at.",
+)
 @click.option("--strict", is_flag=True, help="Refuse a language version that is not supported.")
 @click.option("--quiet", is_flag=True, help="No progress, no report: the result, warnings and errors only.")
 @output_options(json_when_piped=True)
@@ -118,7 +128,7 @@ def _refuse(problems: Sequence[Diagnostic], out: Output) -> int:
     return refuse("run", problems, out)
 
 
-_BESIDE_REPLAY = frozenset({"machine", "replay", "events", "quiet", "strict", "keep", "format", "color"})
+_BESIDE_REPLAY = frozenset({"machine", "replay", "events", "quiet", "strict", "keep", "guards", "format", "color"})
 """What may be said together with ``--replay``; all the rest comes from the recording."""
 
 
@@ -140,7 +150,9 @@ def _session(order: Order, flags: _Flags) -> Session:
     """Whoever answers: models and tools, or a recording."""
     if flags["replay"] is None:
         return prepare(order)
-    return replay(load(order.path, strict=order.strict), find_recording(flags["replay"], runs_folder()))
+    return replay(
+        load(order.path, strict=order.strict, guards=order.guards), find_recording(flags["replay"], runs_folder())
+    )
 
 
 def _order(machine: str, flags: _Flags) -> tuple[Order, tuple[Diagnostic, ...]]:
@@ -157,6 +169,8 @@ def _order(machine: str, flags: _Flags) -> tuple[Order, tuple[Diagnostic, ...]]:
         model=flags["model"],
         base_url=flags["base_url"],
         strict=flags["strict"],
+        guards=flags["guards"],
+        strict_effects=flags["effects"] == "strict",
         run_seconds=flags["timeout"],
         request_seconds=flags["request_timeout"],
     )

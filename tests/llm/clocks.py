@@ -21,6 +21,7 @@ class VirtualTime:
         self.now = 0.0
         self.under_way = 0
         self.slept: list[float] = []
+        self.sleeping = asyncio.Event()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
 
     @property
@@ -29,6 +30,7 @@ class VirtualTime:
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
+        self.sleeping.set()
         moment = self.now + seconds
         wake = asyncio.get_running_loop().create_future()
         heappush(self._sleepers, (moment, len(self.slept), wake))

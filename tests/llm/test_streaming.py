@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +14,12 @@ from hypothesis import strategies as st
 
 from mklang.engine.requests import Produced, Usage
 from mklang.errors import AnswerFailed, ProviderFailed, Refused
-from mklang.llm.signals import Delta, Retrying, Signal
+from mklang.llm.signals import Delta, Retrying
 from mklang.llm.sse import Event, EventDecoder
 from mklang.llm.streams import BadEvent, Completion
 from tests.llm.asking import Slept, endpoint, write
 from tests.llm.stub_server import Asked, Scripted, StubServer, chunk, completion, streamed
+from tests.llm.watching import Watcher
 
 TEXT = "Grüße, 東京 🙂: three\u2028lines\nhere."
 USAGE = {"prompt_tokens": 7, "completion_tokens": 9, "total_tokens": 16}
@@ -116,28 +116,6 @@ def test_events_are_read_as_the_standard_says(text: str, events: list[Event]) ->
 
 
 # Over the wire
-
-
-@dataclass
-class Watcher:
-    """Somebody who watches."""
-
-    signals: list[Signal] = field(default_factory=list)
-    watching: bool = True
-
-    def __call__(self, signal: Signal, /) -> None:
-        self.signals.append(signal)
-
-    @property
-    def shown(self) -> str:
-        """The text on a screen that is wiped when an attempt is made again."""
-        text = ""
-        for signal in self.signals:
-            if isinstance(signal, Retrying):
-                text = ""
-            elif isinstance(signal, Delta) and not signal.thought:
-                text += signal.text
-        return text
 
 
 def ask(

@@ -17,8 +17,6 @@ import click
 from mklang import __version__
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import complain, guarded_streams
-from mklang.diagnostics import near_miss
-from mklang.errors import MklangError
 
 
 class Entry(NamedTuple):
@@ -36,6 +34,7 @@ COMMANDS: Mapping[str, Entry] = {
     "lint": Entry("mklang.cli.commands.lint", "Find mistakes and suspicious places in machine files, without a model."),
     "explain": Entry("mklang.cli.commands.explain", "What a code of check and lint means, and what to do."),
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
+    "graph": Entry("mklang.cli.commands.graph", "Draw a machine, and the way of a run through it."),
     "schema": Entry("mklang.cli.commands.schema", "Print the JSON Schema of machines, or of a run's output."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
 }
@@ -73,6 +72,8 @@ class LazyGroup(click.Group):
 
 
 def _refuse_command(ctx: click.Context, name: str) -> NoReturn:
+    from mklang.diagnostics import near_miss  # only a mistake needs it
+
     hint = near_miss(name, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
     raise click.UsageError(f"there is no command '{name}'; {hint}", ctx)
 
@@ -119,22 +120,23 @@ def _run(arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         complain("interrupted", label="")
         return ExitCode.INTERRUPTED
-    except MklangError as error:
-        _debug()
-        complain(str(error))
-        return ExitCode.UNUSABLE
     except Exception as error:  # noqa: BLE001 - a surface's top level: the person gets a sentence, not a traceback
-        _debug()
-        complain(f"unexpected {type(error).__name__}: {error}")
-        complain("this is a bug in mklang; set MKLANG_DEBUG=1 to see where it happened", label="hint")
-        return ExitCode.UNUSABLE
+        return _explain(error)
     return result if isinstance(result, int) else ExitCode.OK  # click's way of passing an exit on
 
 
-def _debug() -> None:
-    """Show the traceback of the current exception to whoever asked for it (L101)."""
+def _explain(error: Exception) -> int:
+    """Say what went wrong, with the traceback for whoever asked for it (L101)."""
+    from mklang.errors import MklangError  # only a mistake needs it
+
     if os.environ.get("MKLANG_DEBUG"):
-        sys.excepthook(*sys.exc_info())
+        sys.excepthook(type(error), error, error.__traceback__)
+    if isinstance(error, MklangError):
+        complain(str(error))
+    else:
+        complain(f"unexpected {type(error).__name__}: {error}")
+        complain("this is a bug in mklang; set MKLANG_DEBUG=1 to see where it happened", label="hint")
+    return ExitCode.UNUSABLE
 
 
 if __name__ == "__main__":

@@ -10,18 +10,17 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from mklang.diagnostics import Diagnostic
+if TYPE_CHECKING:
+    from mklang.diagnostics import Diagnostic
 
 # What could move the cursor, ring, recolour or reorder: control characters but tab and newline, and bidi controls.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
@@ -91,7 +90,7 @@ class Ink:
     def __init__(self, stream: TextIO, choice: str) -> None:
         seen = is_terminal(stream)
         self.on = choice == "always" or (choice == "auto" and seen and _colour_wanted())
-        self.width = shutil.get_terminal_size().columns if seen else None
+        self.width = _columns(stream) if seen else None
 
     def __call__(self, text: str, colour: str | None = None, *, bold: bool = False, dim: bool = False) -> str:
         """The text in a colour. It must be printable already."""
@@ -107,6 +106,15 @@ class Ink:
 def is_terminal(stream: TextIO | None) -> bool:
     """Whether a person watches the stream."""
     return stream is not None and not stream.closed and stream.isatty()
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide a terminal is: as COLUMNS says, else as it says itself."""
+    told = os.environ.get("COLUMNS", "")
+    try:
+        return int(told) if told.isdecimal() and int(told) else os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 def _colour_wanted() -> bool:
@@ -253,7 +261,7 @@ def guarded_streams() -> Iterator[Streams]:
 
 def _guarded(stream: TextIO | None, streams: Streams) -> TextIO:
     if stream is None:
-        return Path(os.devnull).open("w", encoding="utf-8")
+        return io.StringIO()  # nobody reads it
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     if stream.isatty():

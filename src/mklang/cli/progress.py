@@ -94,7 +94,7 @@ class Progress:
         """What was decided and where it leads."""
         if done.error is not None:
             return one_line(done.error)
-        branches = f"{done.branches} branches, " if done.branches is not None else ""
+        branches = f"{done.branches} branches " if done.branches is not None else ""
         policy = f"{done.policy} " if done.policy != "ok" else ""
         arrow = "→" if self._unicode else "->"
         target = f"{arrow} {one_line(done.to)} " if done.to is not None else ""
@@ -115,6 +115,7 @@ class Progress:
             line.append(f", {self._branches} branches done")
         if self._inner is not None:
             line.append(f" › {one_line(self._inner.machine)}: {one_line(self._inner.state)}")
+        line.truncate(max(20, self._console.width - 4), overflow="ellipsis")  # a typed ^C must not wrap the line
         return line
 
     def _seconds(self) -> float:

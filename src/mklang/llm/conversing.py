@@ -52,19 +52,36 @@ async def converse(
 ) -> Produced:
     """The model's reply, after as many attempts as the policy allows; see ``Chat.reply``."""
     told = Told(watch, exchange)
-    key, model, failures = exchange.key, exchange.model, 0
+    failures = 0
 
     def again(failed: Transient, pause: float) -> None:
         nonlocal failures
         failures += 1
         told.tell(
-            Retrying(key=key, model=model, attempt=failures, cause=failed.cause, status=failed.status, pause=pause)
+            Retrying(
+                key=exchange.key,
+                model=exchange.model,
+                attempt=failures,
+                cause=failed.cause,
+                status=failed.status,
+                pause=pause,
+            )
         )
 
-    told.tell(Started(key=key, model=model))
-    try:
+    async def sent() -> Produced:
         tokens = prompt_bytes(exchange) // BYTES_PER_TOKEN
         produced, lost = await traffic.send(lambda: attempt(told), tokens=tokens, told=again)
+        return msgspec.structs.replace(produced, usage=produced.usage + lost) if lost.total else produced
+
+    return await announced(told, sent)
+
+
+async def announced(told: Told, reply: Callable[[], Awaitable[Produced]]) -> Produced:
+    """A reply, its beginning and its end told to whoever watches."""
+    key, model = told.exchange.key, told.exchange.model
+    told.tell(Started(key=key, model=model))
+    try:
+        produced = await reply()
     except AnswerFailed as failed:
         told.tell(Broke(key=key, model=model, error=type(failed).__name__))
         raise
@@ -78,7 +95,7 @@ async def converse(
             thought_chars=len(produced.reasoning or ""),
         )
     )
-    return msgspec.structs.replace(produced, usage=produced.usage + lost) if lost.total else produced
+    return produced
 
 
 def prompt_bytes(exchange: Exchange) -> int:

@@ -14,7 +14,8 @@ from mklang.diagnostics import Diagnostic
 from mklang.source import Span
 
 # What YAML 1.1 counts as a character, negated.
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+# What YAML 1.1 does not allow, written as what it is: the complement of what it allows takes 30 ms to compile.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _PLACEHOLDER = re.compile(r"\{\{?[^{}]*\}")
 _QUOTE = 'put the text in double quotes, or start a block with "|" and write it on the next line'

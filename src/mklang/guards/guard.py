@@ -97,6 +97,11 @@ class Guard:
         """Whether the guard says nothing of its own: no schema, no bounds. It runs; an audit does not count it."""
         return self.schema in (None, True, {}) and self.bounds is None
 
+    @property
+    def limit(self) -> int:
+        """How many bytes a value may have."""
+        return self._bounds.bytes
+
     def check(self, raw: bytes | str) -> Checked[Any]:
         """The value of a text or its bytes. Raises ``GuardRefused`` with every failure."""
         found = self.examine(raw)

@@ -180,6 +180,15 @@ def test_a_machine_that_cannot_run_costs_nothing_and_exits_2(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.rule("W60")
+def test_a_mistyped_file_gets_the_nearest_as_a_hint(answering: Answering, capsys: pytest.CaptureFixture[str]) -> None:
+    answering()
+    for path, hint in (("eco.mkl", "did you mean 'echo.mkl'?"), ("std_cot", "a machine is run by its file")):
+        code, wire, _ = run_json(path, capsys=capsys)
+        assert (code, wire["diagnostics"][0]["code"]) == (2, "file-missing")
+        assert hint in wire["diagnostics"][0]["hint"]
+
+
 @pytest.mark.rule("L112")
 def test_inputs_come_from_a_file_and_flags_and_are_fenced(
     answering: Answering, capsys: pytest.CaptureFixture[str]

@@ -44,7 +44,8 @@ def test_a_whole_configuration(tmp_path: Path) -> None:
     config = read(tmp_path, WORK)
     work = config.provider()
     assert work.protocol is Protocol.OPENAI_COMPAT
-    assert (work.base_url, work.api_key_env, work.judge) == ("http://localhost:8080/v1", "WORK_KEY", "judging")
+    assert (work.base_url, work.api_key_env) == ("http://localhost:8080/v1", "WORK_KEY")
+    assert {judge.model for judge in work.judges.values()} == {"judging"}
     assert dict(work.tiers) == {Tier.FAST: "small", Tier.BALANCED: "medium", Tier.REASONING: "large"}
     assert dict(work.params[Tier.REASONING]) == {"reasoning_effort": "high", "top_k": 3}
     assert config.warnings == ()

@@ -13,12 +13,16 @@ from mklang.errors import ConfigError, MissingExtra, ProviderFailed, UnknownTier
 from mklang.lang.models import Tier
 from mklang.llm.jev import JevNoulJudge, SystemOne, is_reserved, systemone_url
 from mklang.llm.noul import NoulSettings
-from mklang.llm.retry import RetryPolicy
+from mklang.llm.retry import RetryPolicy, Traffic
 from tests.llm.asking import Slept, decide
 from tests.llm.stub_server import Asked, Scripted, StubServer
 
 pytestmark = pytest.mark.rule("L104", "S32")
 NONCE = "5eed5eed5eed"
+
+
+def traffic(slept: Slept | None = None, retry: RetryPolicy | None = None) -> Traffic:
+    return Traffic(pace=(slept or Slept()).pace, retry=retry)
 
 
 def answers(*values: object, none: object = 0.1, **more: object) -> dict[str, Any]:
@@ -40,7 +44,7 @@ def judged(
 ) -> tuple[Verdict, list[Asked]]:
     async def scenario() -> tuple[Verdict, list[Asked]]:
         async with StubServer(*replies) as server:
-            backend = SystemOne(server.base_url, pace=(slept or Slept()).pace, api_key=key, **options)
+            backend = SystemOne(server.base_url, traffic=traffic(slept), api_key=key, **options)
             judge = JevNoulJudge(backend, settings)
             try:
                 return await judge.judge(request or decide()), server.asked
@@ -171,7 +175,7 @@ def test_a_slow_answer_is_tried_again_and_then_named() -> None:
         never = asyncio.Event()
         async with StubServer(Scripted(hold=never), Scripted(hold=never)) as server:
             policy = RetryPolicy(attempts=2)
-            backend = SystemOne(server.base_url, pace=Slept().pace, retry=policy, timeout=0.2)
+            backend = SystemOne(server.base_url, traffic=traffic(retry=policy), timeout=0.2)
             with pytest.raises(ProviderFailed) as failed:
                 await JevNoulJudge(backend).judge(decide())
             await backend.aclose()
@@ -203,7 +207,7 @@ def test_an_error_inside_a_success_is_an_error() -> None:
 def test_a_cancelled_call_closes_its_connection() -> None:
     async def scenario() -> bool:
         async with StubServer(Scripted(hold=asyncio.Event())) as server:
-            backend = SystemOne(server.base_url, pace=Slept().pace)
+            backend = SystemOne(server.base_url, traffic=traffic())
             call = asyncio.create_task(JevNoulJudge(backend).judge(decide()))
             await server.arrived()
             call.cancel()
@@ -234,14 +238,14 @@ def test_the_base_may_be_the_host_the_version_or_the_whole_path(base: str, url: 
 @pytest.mark.parametrize("base", ["http://one.example", "http://10.0.0.5/v1", "http://judge/v1", "ftp://x", "one", ""])
 def test_a_key_never_travels_in_the_clear_to_another_machine(base: str) -> None:
     with pytest.raises(ConfigError):
-        SystemOne(base, pace=Slept().pace, api_key="k")
+        SystemOne(base, traffic=traffic(), api_key="k")
 
 
 def test_the_key_is_in_no_representation_and_no_nonsense() -> None:
-    backend = SystemOne(pace=Slept().pace, api_key="k-secret")
+    backend = SystemOne(traffic=traffic(), api_key="k-secret")
     assert "k-secret" not in f"{backend!r} {backend._endpoint!r}"
     with pytest.raises(ConfigError, match="API key"):
-        SystemOne(pace=Slept().pace, api_key="k secret")
+        SystemOne(traffic=traffic(), api_key="k secret")
 
 
 def test_without_a_key_none_is_sent() -> None:
@@ -258,12 +262,12 @@ def test_reserved_ids(model: str, reserved: bool) -> None:
 
 
 def test_the_short_name_means_the_latest_model_and_others_stay() -> None:
-    assert SystemOne(pace=Slept().pace, model="jev").model == "jev-latest"
-    assert SystemOne(pace=Slept().pace, model="jev-1.13.0").model == "jev-1.13.0"
+    assert SystemOne(traffic=traffic(), model="jev").model == "jev-latest"
+    assert SystemOne(traffic=traffic(), model="jev-1.13.0").model == "jev-1.13.0"
 
 
 def test_it_judges_the_tiers_it_was_given() -> None:
-    judge = JevNoulJudge(SystemOne(pace=Slept().pace), tiers=[Tier.REASONING])
+    judge = JevNoulJudge(SystemOne(traffic=traffic()), tiers=[Tier.REASONING])
     assert judge.tiers == {Tier.REASONING}
     with pytest.raises(UnknownTier):
         asyncio.run(judge.judge(decide()))
@@ -271,7 +275,7 @@ def test_it_judges_the_tiers_it_was_given() -> None:
 
 @pytest.mark.rule("S25")
 def test_it_cannot_write_and_is_no_hook() -> None:
-    judge = JevNoulJudge(SystemOne(pace=Slept().pace))
+    judge = JevNoulJudge(SystemOne(traffic=traffic()))
     assert not hasattr(judge, "produce")
     assert not callable(judge)
 
@@ -279,7 +283,7 @@ def test_it_cannot_write_and_is_no_hook() -> None:
 def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'mklang\[jev\]'"):
-        SystemOne(pace=Slept().pace)
+        SystemOne(traffic=traffic())
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"threshold": float("nan")}, {"band": -0.1}, {"band": True}])

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from mklang.diagnostics import Diagnostic, has_errors
 from mklang.errors import ConfigError, DocumentError
 from mklang.host.config_maps import by_name, fields_of, key_of
+from mklang.host.judge_config import NO_JUDGES, Judges, read_judges
 from mklang.lang.fields import Fields, Findings, below
 from mklang.lang.files import read_source
 from mklang.lang.models import Tier
@@ -23,6 +24,7 @@ from mklang.lang.values import thaw
 from mklang.lang.vocabulary import Shape, closest
 from mklang.lang.yaml_tree import Node, compose
 from mklang.llm.base import RESERVED_PARAMS, Params
+from mklang.llm.jev import is_reserved, why_no_writer
 
 FILE = "runtime.yaml"
 SYSTEM = Path("/etc/mklang") / FILE
@@ -47,7 +49,7 @@ class Layer(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderConfig:
-    """One provider as configured. ``judge`` is one model for all judging, or None for each tier's own (L60)."""
+    """One provider as configured. A tier without an entry in ``judges`` is judged by its own model (L60)."""
 
     name: str
     tiers: Mapping[Tier, str]
@@ -55,7 +57,7 @@ class ProviderConfig:
     base_url: str | None = None
     api_key_env: str | None = None
     api_key_file: str | None = None
-    judge: str | None = None
+    judges: Judges = field(default_factory=lambda: NO_JUDGES)
     params: Mapping[Tier, Params] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -141,7 +143,7 @@ _PROVIDER = by_name(
     key_of("base_url"),
     key_of("api_key_env"),
     key_of("api_key_file"),
-    key_of("judge"),
+    key_of("judge", Shape.TEXT),  # or a map: see judge_config
     key_of("params", Shape.VALUES),
 )
 _TIERS = by_name(*[key_of(tier.value, required=True) for tier in Tier])
@@ -175,7 +177,7 @@ def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
         base_url=fields.text("base_url"),
         api_key_env=fields.text("api_key_env"),
         api_key_file=fields.text("api_key_file"),
-        judge=fields.text("judge"),
+        judges=read_judges(fields),
         params=_read_params(fields),
     )
 
@@ -188,7 +190,11 @@ def _read_tiers(provider: Fields) -> Mapping[Tier, str]:
     )
     if tiers is None:
         return {}
-    return MappingProxyType({tier: model for tier in Tier if (model := tiers.text(tier.value))})
+    models = {tier: model for tier in Tier if (model := tiers.text(tier.value))}
+    for tier, model in models.items():
+        if is_reserved(model):
+            tiers.problem("judge-as-tier", tier.value, why_no_writer(model))
+    return MappingProxyType(models)
 
 
 def _read_params(provider: Fields) -> Mapping[Tier, Params]:

@@ -13,13 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mklang.diagnostics import Diagnostic
+from mklang.engine.options import OnUncertain
 from mklang.errors import ConfigError, UsageError
 from mklang.host.config import Protocol, ProviderConfig, RuntimeConfig, find_config
+from mklang.host.judge_config import NO_JUDGES, Judges, Manner
+from mklang.host.judging import Around, Judging, Writers, make_judging
+from mklang.host.keys import KeyPlaces, beside, find_key
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import Tier
 from mklang.llm.addresses import is_open
 from mklang.llm.base import NO_PARAMS, Backend, Judge, TierModel
-from mklang.llm.choice import ChoiceJudge, JudgeModel
+from mklang.llm.jev import is_reserved, why_no_writer
 from mklang.llm.local import EMBEDDED_NAME, LocalModel, embedded_available
 from mklang.llm.openai_compat import OpenAICompat
 from mklang.llm.retry import Pace, Traffic
@@ -60,18 +64,34 @@ class _Surroundings:
     environ: Mapping[str, str]
     seam: Seam
 
+    def traffic(self) -> Traffic:
+        """The traffic to one endpoint."""
+        return Traffic(pace=pace_of(self.seam))
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """Where models are, the key that goes there, and the traffic that everybody who asks there shares."""
+
+    base_url: str
+    key: str | None
+    traffic: Traffic
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
     """Who answers a run's requests to models. ``notice`` says so in one line, for a person.
 
-    ``judged_by`` names the model that judges each tier's states.
+    ``judged_by`` names the model that judges each tier's states, ``whole_decisions`` the tiers judged by probabilities;
+    ``on_uncertain`` is what a doubtful decision of theirs leads to.
     """
 
     tiers: Mapping[Tier, TierModel]
     judge: Judge
     notice: str
     judged_by: Mapping[Tier, str] = field(default_factory=dict)
+    whole_decisions: frozenset[Tier] = frozenset()
+    on_uncertain: OnUncertain = OnUncertain.FLAG
     warnings: tuple[Diagnostic, ...] = ()
 
     async def aclose(self) -> None:
@@ -98,6 +118,8 @@ def choose_models(
     nothing, ``ConfigError``, ``MissingExtra``, and ``DocumentError`` for a configuration with problems.
     """
     around = _Surroundings(os.environ if environ is None else environ, seam)
+    if model and is_reserved(model):
+        raise UsageError(f"--model {model}: {why_no_writer(model)}")
     if base_url:
         if not model or provider or config:
             raise UsageError("--base-url goes with --model NAME, and with no --provider or --config")
@@ -105,7 +127,8 @@ def choose_models(
     if model and (model.lower().endswith(".gguf") or Path(model).is_file()):
         if provider:
             raise UsageError(f"--model {model} is a file and has no --provider")
-        return _one_model(LocalModel(model), Path(model).stem, f"using {Path(model).name} in this process")
+        notice = f"using {Path(model).name} in this process"
+        return _one_model(LocalModel(model), Path(model).stem, notice, around=around)
     found = find_config(config, around.environ)
     if found is not None:
         return _configured(found, found.provider(provider), model, around)
@@ -114,7 +137,7 @@ def choose_models(
         raise UsageError(f"{asked} needs a runtime.yaml, and there is none; or say --base-url URL --model NAME")
     if not embedded_available():
         raise ConfigError(NO_MODEL)
-    return _one_model(LocalModel.embedded(), EMBEDDED_NAME, EMBEDDED_NOTICE)
+    return _one_model(LocalModel.embedded(), EMBEDDED_NAME, EMBEDDED_NOTICE, around=around)
 
 
 def pace_of(seam: Seam) -> Pace:
@@ -132,32 +155,86 @@ def _at_endpoint(base_url: str, model: str, around: _Surroundings) -> Models:
     key = around.environ.get("MKLANG_API_KEY")
     if not key and not is_open(base_url):
         key = around.environ.get("OPENAI_API_KEY")
-    endpoint = OpenAICompat(base_url, traffic=Traffic(pace=pace_of(around.seam)), api_key=key)
-    return _one_model(endpoint, model, f"using {model} at {endpoint.base_url}")
+    traffic = around.traffic()
+    endpoint = OpenAICompat(base_url, traffic=traffic, api_key=key)
+    notice = f"using {model} at {endpoint.base_url}"
+    return _one_model(endpoint, model, notice, around=around, address=_Address(endpoint.base_url, key, traffic))
 
 
-def _one_model(backend: Backend, model: str, notice: str) -> Models:
+def _one_model(
+    backend: Backend, model: str, notice: str, *, around: _Surroundings, address: _Address | None = None
+) -> Models:
+    """One model for everything; ``address`` is where it is, unless it is in here."""
     tiers = {tier: TierModel(backend=backend, model=model) for tier in Tier}
-    judge = ChoiceJudge({tier: JudgeModel(backend, model) for tier in Tier})
-    return Models(tiers=tiers, judge=judge, notice=notice, judged_by=dict.fromkeys(Tier, model))
+    writers = Writers(
+        provider="endpoint" if address else "embedded",
+        ids=dict.fromkeys(Tier, model),
+        backend=lambda _: backend,
+        local=lambda _: backend if isinstance(backend, LocalModel) else LocalModel.embedded(),
+        base_url=address.base_url if address else None,
+        api_key=address.key if address else None,
+        traffic=address.traffic if address else None,
+    )
+    judging = make_judging(NO_JUDGES, writers, Around(environ=around.environ, traffic=around.traffic))
+    return _models(tiers, judging, notice)
 
 
 def _configured(config: RuntimeConfig, provider: ProviderConfig, model: str | None, around: _Surroundings) -> Models:
     ids = {tier: model or provider.tiers[tier] for tier in Tier}
-    judges = {tier: model or provider.judge or ids[tier] for tier in Tier}
-    _refuse_probability_judge(provider)
-    if provider.protocol is Protocol.EMBEDDED:
-        backends, where = _in_process({*ids.values(), *judges.values()}, config), "in this process"
-    else:
-        endpoint = _endpoint(config, provider, around)
-        backends, where = dict.fromkeys({*ids.values(), *judges.values()}, endpoint), f"at {endpoint.base_url}"
+    judges = _by_model(provider.judges, model)
+    address = None if provider.protocol is Protocol.EMBEDDED else _address(config, provider, around)
+    endpoint = address and OpenAICompat(address.base_url, traffic=address.traffic, api_key=address.key)
+    where = f"at {endpoint.base_url}" if endpoint else "in this process"
+    local = _LocalShelf(config)
+
+    def backend(name: str) -> Backend:
+        return endpoint or local(name)
+
     tiers = {
-        tier: TierModel(backend=backends[ids[tier]], model=ids[tier], params=provider.params.get(tier, NO_PARAMS))
+        tier: TierModel(backend=backend(ids[tier]), model=ids[tier], params=provider.params.get(tier, NO_PARAMS))
         for tier in Tier
     }
-    judge = ChoiceJudge({tier: JudgeModel(backends[judges[tier]], judges[tier]) for tier in Tier})
-    notice = f"using provider '{provider.name}' {where}: {_listed(ids.values(), judges.values())}"
-    return Models(tiers=tiers, judge=judge, notice=notice, judged_by=judges, warnings=config.warnings)
+    writers = Writers(
+        provider=provider.name,
+        ids=ids,
+        backend=backend,
+        local=local,
+        base_url=endpoint.base_url if endpoint else None,
+        api_key=address.key if address else None,
+        traffic=address.traffic if address else None,
+    )
+    near = Around(environ=around.environ, traffic=around.traffic, config=config.path, folder=config.folder)
+    judging = make_judging(judges, writers, near)
+    listed = _listed(ids.values(), judging.judged_by.values())
+    notice = f"using provider '{provider.name}' {where}: {listed}{_threshold(judging)}"
+    return _models(tiers, judging, notice, config.warnings)
+
+
+def _models(
+    tiers: Mapping[Tier, TierModel], judging: Judging, notice: str, warnings: tuple[Diagnostic, ...] = ()
+) -> Models:
+    return Models(
+        tiers=tiers,
+        judge=judging.judge,
+        notice=notice,
+        judged_by=judging.judged_by,
+        whole_decisions=judging.whole_decisions,
+        on_uncertain=judging.on_uncertain,
+        warnings=warnings,
+    )
+
+
+def _by_model(judges: Judges, model: str | None) -> Judges:
+    """A model named on the command line judges too, but for judges that no model can stand in for."""
+    if model is None:
+        return judges
+    return {tier: judge for tier, judge in judges.items() if judge.manner is Manner.NOUL}
+
+
+def _threshold(judging: Judging) -> str:
+    """From which probability on a condition holds, where one decides."""
+    values = ", ".join(f"{value:g}" for value in dict.fromkeys(judging.thresholds.values()))
+    return f" (true from probability {values})" if values else ""
 
 
 def _listed(ids: Iterable[str], judges: Iterable[str]) -> str:
@@ -166,20 +243,22 @@ def _listed(ids: Iterable[str], judges: Iterable[str]) -> str:
     return ", ".join(models) + apart
 
 
-def _refuse_probability_judge(provider: ProviderConfig) -> None:
-    if provider.judge and (provider.judge == "jev" or provider.judge.startswith("jev-")):
-        raise ConfigError(f"provider '{provider.name}': the probability judge '{provider.judge}' is not available yet")
+class _LocalShelf:
+    """The models in this process, each made once: the built-in one by its name, others by their files."""
+
+    def __init__(self, config: RuntimeConfig) -> None:
+        self._config = config
+        self._made: dict[str, LocalModel] = {}
+
+    def __call__(self, name: str | None) -> LocalModel:
+        name = EMBEDDED_NAME if name is None or name.casefold() == EMBEDDED_NAME.casefold() else name
+        if name not in self._made:
+            ships = name == EMBEDDED_NAME
+            self._made[name] = LocalModel.embedded() if ships else LocalModel(beside(self._config.folder, name))
+        return self._made[name]
 
 
-def _in_process(names: Iterable[str], config: RuntimeConfig) -> dict[str, Backend]:
-    """The models of an embedded provider: the built-in one by its name, others by their files."""
-    return {
-        name: LocalModel.embedded() if name.casefold() == EMBEDDED_NAME.casefold() else LocalModel(_file(name, config))
-        for name in sorted(names)
-    }
-
-
-def _endpoint(config: RuntimeConfig, provider: ProviderConfig, around: _Surroundings) -> OpenAICompat:
+def _address(config: RuntimeConfig, provider: ProviderConfig, around: _Surroundings) -> _Address:
     known = KNOWN_PROVIDERS.get(provider.name)
     if known is None and provider.protocol is Protocol.AUTO:
         raise ConfigError(
@@ -191,31 +270,11 @@ def _endpoint(config: RuntimeConfig, provider: ProviderConfig, around: _Surround
         raise ConfigError(f"{config.path}: provider '{provider.name}' needs a base_url")
     # The usual variable's key goes to the service it belongs to, not to another address under the service's name.
     usual = known.api_key_env if known and (known.base_url is None or provider.base_url is None) else None
-    key = _key(config, provider, usual, around.environ)
-    return OpenAICompat(base_url, traffic=Traffic(pace=pace_of(around.seam)), api_key=key)
-
-
-def _key(config: RuntimeConfig, provider: ProviderConfig, usual: str | None, environ: Mapping[str, str]) -> str | None:
-    """The provider's key (L98): from the environment, then from its file. None where none is configured."""
-    variable = provider.api_key_env or usual
-    key = environ.get(variable, "").strip() if variable else ""
-    if not key and provider.api_key_file:
-        key = _read_key(_file(provider.api_key_file, config), provider)
-    if not key and (variable or provider.api_key_file):
-        ways = [f"the variable {variable} is not set" if variable else "", "its api_key_file is empty"]
-        missing = " and ".join(filter(None, ways if provider.api_key_file else ways[:1]))
-        raise ConfigError(f"{config.path}: there is no key for provider '{provider.name}': {missing}")
-    return key or None
-
-
-def _read_key(path: Path, provider: ProviderConfig) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ConfigError(f"the key file '{path}' of provider '{provider.name}' cannot be read: {reason}") from None
-
-
-def _file(name: str, config: RuntimeConfig) -> Path:
-    """A path in the configuration: ``~`` is the home directory, relative means beside the configuration."""
-    return config.folder / Path(name).expanduser()
+    places = KeyPlaces(
+        owner=f"provider '{provider.name}'",
+        config=config.path,
+        folder=config.folder,
+        variable=provider.api_key_env or usual,
+        file=provider.api_key_file,
+    )
+    return _Address(base_url, find_key(places, around.environ), around.traffic())

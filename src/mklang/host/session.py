@@ -15,7 +15,7 @@ import msgspec
 from mklang.analysis.runner import Analyser
 from mklang.diagnostics import Diagnostic, Severity, has_errors, in_order, near_miss
 from mklang.engine.events import Observer
-from mklang.engine.options import DEFAULT_OPTIONS, RunOptions
+from mklang.engine.options import DEFAULT_OPTIONS, OnUncertain, RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
@@ -149,7 +149,7 @@ def assemble(
         library=loaded.library,
         inputs=inputs,
         options=msgspec.structs.replace(
-            order.options, trusted=order.options.trusted | trusted, guards=loaded.guards.table
+            judged(order.options, models), trusted=order.options.trusted | trusted, guards=loaded.guards.table
         ),
         guards=loaded.guards,
         oracle=timed,
@@ -163,6 +163,16 @@ def assemble(
             *undeclared(loaded.machine, order.inputs),
             *missing_parts(loaded, tools, hooks),
         ),
+    )
+
+
+def judged(options: RunOptions, models: Models) -> RunOptions:
+    """The options with what the judge brings: which tiers it judges by probabilities, and what doubt leads to."""
+    asks = OnUncertain.ASK in {options.on_uncertain, models.on_uncertain}
+    return msgspec.structs.replace(
+        options,
+        whole_decisions=models.whole_decisions,
+        on_uncertain=OnUncertain.ASK if asks else OnUncertain.FLAG,
     )
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-from mklang.engine.requests import Usage
 from mklang.errors import ConfigError
 from mklang.lang.models import Tier
 from mklang.lang.values import Json
 from mklang.llm.addresses import check_url, is_loopback
-from mklang.llm.json_endpoint import JsonEndpoint
+from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
 from mklang.llm.noul import Chances, NoulJudge, NoulSettings, Questions
-from mklang.llm.retry import Pace, RetryPolicy
+from mklang.llm.retry import Traffic
 
 PROVIDER = "jev"
 MODEL = "jev-latest"
@@ -64,15 +63,14 @@ class SystemOne:
         self,
         base_url: str = BASE_URL,
         *,
-        pace: Pace,
+        traffic: Traffic,
         api_key: str | None = None,
         model: str = MODEL,
-        retry: RetryPolicy | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         """Connects to nothing yet. Raises ``ConfigError`` for an address that may not be used, ``MissingExtra``."""
         url = systemone_url(base_url)
-        self._endpoint = JsonEndpoint(url, pace=pace, api_key=api_key, retry=retry, timeout=timeout)
+        self._endpoint = JsonEndpoint(url, traffic=traffic, api_key=api_key, timeout=timeout)
         self.model = MODEL if model == "jev" else model
 
     def __repr__(self) -> str:
@@ -118,7 +116,7 @@ def read_answers(body: Mapping[str, object], questions: Questions, *, model: str
     """The probabilities in a reply, or why it holds none. Never fills in what is missing."""
     answers = body.get("answers")
     used = body.get("model")
-    told = Chances(usage=_usage(body.get("usage")), model=used if isinstance(used, str) and used else model)
+    told = Chances(usage=tokens_in(body.get("usage")), model=used if isinstance(used, str) and used else model)
     if not isinstance(answers, dict):
         return told.refused("the reply holds no answers")
     names = [f"g{number}" for number in range(len(questions.conditions))]
@@ -146,13 +144,3 @@ def _noul(answer: object) -> float | str:
     if not 0.0 <= value <= 1.0:
         return f"holds {str(value)[:40]}, which is no probability"
     return float(value)
-
-
-def _usage(usage: object) -> Usage:
-    if not isinstance(usage, dict):
-        return Usage()
-    return Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens")))
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,7 +1,8 @@
 """Sending JSON to one address and getting JSON back: what the probability judges share.
 
 One request is one question that costs little and changes nothing, so every passing failure is tried again by the one
-policy (``mklang.llm.retry``), a slow answer included. The key appears in no message and no ``repr``.
+policy (``mklang.llm.retry``), a slow answer included. Whoever asks the same endpoint shares its ``Traffic``. The key
+appears in no message and no ``repr``.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from mklang import __version__
-from mklang.errors import ConfigError, MissingExtra, ProviderFailed
+from mklang.engine.requests import Usage
+from mklang.errors import MissingExtra, ProviderFailed
 from mklang.lang.values import Json
 from mklang.llm.addresses import is_loopback
-from mklang.llm.failures import Origin, error_message, failure_of, parse_body
-from mklang.llm.retry import Pace, RetryPolicy, Transient, asked_wait, retrying
+from mklang.llm.failures import Cause, Origin, error_message, failure_of, parse_body
+from mklang.llm.retry import Traffic, Transient, asked_wait
+from mklang.llm.transport import check_key
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,16 +36,12 @@ TIMEOUT = 120.0
 
 @dataclass(frozen=True, slots=True)
 class JsonReply:
-    """What came back, whatever its status. ``text`` is the body, with the key taken out should it stand there."""
+    """What came back, whatever its status. ``text`` is the body as it is, ``told`` the same without the key."""
 
     status: int
     headers: Mapping[str, str]
     text: str
-
-    @property
-    def body(self) -> object:
-        """The body as JSON, or None."""
-        return parse_body(self.text)
+    told: str
 
 
 class JsonEndpoint:
@@ -52,9 +51,8 @@ class JsonEndpoint:
         self,
         url: str,
         *,
-        pace: Pace,
+        traffic: Traffic,
         api_key: str | None = None,
-        retry: RetryPolicy | None = None,
         timeout: float = TIMEOUT,
     ) -> None:
         """Connects to nothing yet. ``url`` is checked by the caller, who knows what may be sent there.
@@ -63,12 +61,9 @@ class JsonEndpoint:
         """
         if importlib.util.find_spec("httpx2") is None:
             raise MissingExtra("a judge behind an HTTP endpoint", "jev")
-        if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-            raise ConfigError("the judge's API key holds characters that no key has (a space, a line end, an accent)")
         self.url = url
-        self._key = api_key or None
-        self._pace = pace
-        self._retry = retry or RetryPolicy()
+        self._key = check_key(api_key)
+        self._traffic = traffic
         self._timeout = timeout
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
 
@@ -88,27 +83,30 @@ class JsonEndpoint:
             async with asyncio.timeout(self._timeout):
                 response = await self._client().post(self.url, content=content)
         except (TimeoutError, httpx2.TimeoutException):
-            raise Transient(f"{self.url}: no complete answer within {self._timeout:g} s") from None
+            raise Transient(f"{self.url}: no complete answer within {self._timeout:g} s", cause=Cause.TIMEOUT) from None
         except httpx2.HTTPError as error:
-            raise Transient(f"{self.url}: no connection ({self._redacted(_said(error))})") from None
+            what = f"no connection ({self._redacted(_said(error))})"
+            raise Transient(f"{self.url}: {what}", cause=Cause.CONNECTION) from None
         text = response.content.decode("utf-8", "replace")
-        return JsonReply(response.status_code, response.headers, self._redacted(text))
+        return JsonReply(response.status_code, response.headers, text, self._redacted(text))
 
     async def retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """What ``attempt`` returns, tried again by this endpoint's policy while it raises ``Transient``."""
-        return await retrying(attempt, self._retry, self._pace)
+        answer, _ = await self._traffic.send(attempt)
+        return answer
 
     def check(self, reply: JsonReply) -> dict[str, Any]:
         """The reply's JSON object. Raises ``Transient`` or ``ProviderFailed`` when it is an error or none."""
-        body = reply.body
-        origin = Origin(endpoint=self.url, status=reply.status, text=reply.text)
-        error = body.get("error") if isinstance(body, dict) else None
+        body = parse_body(reply.text)
+        if reply.status < 300 and isinstance(body, dict) and not body.get("error"):
+            return {name: self._redacted(value) if isinstance(value, str) else value for name, value in body.items()}
+        shown = parse_body(reply.told)
+        origin = Origin(endpoint=self.url, status=reply.status, text=reply.told)
+        error = shown.get("error") if isinstance(shown, dict) else None
         if reply.status >= 300 or error:
-            wait = asked_wait(reply.headers, error_message(body), self._pace.now)
-            raise failure_of(body, origin, error=error, wait=wait)
-        if not isinstance(body, dict):
-            raise ProviderFailed(origin.failure("the answer is not a JSON object", body))
-        return body
+            wait = asked_wait(reply.headers, error_message(shown), self._traffic.pace.now)
+            raise failure_of(shown, origin, error=error, wait=wait)
+        raise ProviderFailed(origin.failure("the answer is not a JSON object", shown), cause=Cause.MALFORMED)
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""
@@ -139,6 +137,22 @@ class JsonEndpoint:
 
     def _redacted(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
+
+
+def tokens_in(usage: object) -> Usage:
+    """The tokens that a reply says it cost, under either pair of names."""
+    if not isinstance(usage, dict):
+        return Usage()
+    read = _count(usage, "input_tokens") or _count(usage, "prompt_tokens")
+    written = _count(usage, "output_tokens") or _count(usage, "completion_tokens")
+    details = usage.get("input_tokens_details") or usage.get("prompt_tokens_details")
+    cached = _count(details, "cached_tokens") if isinstance(details, dict) else 0
+    return Usage(read, written, cached_tokens=min(cached, read))
+
+
+def _count(numbers: Mapping[str, object], name: str) -> int:
+    value = numbers.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _said(error: Exception) -> str:

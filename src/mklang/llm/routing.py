@@ -1,0 +1,32 @@
+"""Several judges as one: each tier's decisions go to its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mklang.engine.requests import Judge as JudgeRequest
+from mklang.engine.requests import Verdict
+from mklang.errors import UnknownTier
+from mklang.lang.models import Tier
+from mklang.llm.base import Judge
+
+
+class RoutedJudge:
+    """Hands each request to the judge of its tier. Closes them all."""
+
+    __slots__ = ("_judges",)
+
+    def __init__(self, judges: Mapping[Tier, Judge]) -> None:
+        self._judges = dict(judges)
+
+    async def judge(self, request: JudgeRequest) -> Verdict:
+        """The tier's judge's verdict. Raises ``UnknownTier``, and as ``Chat.reply`` does."""
+        judge = self._judges.get(request.tier)
+        if judge is None:
+            raise UnknownTier(request.tier.value, (tier.value for tier in self._judges))
+        return await judge.judge(request)
+
+    async def aclose(self) -> None:
+        """Close each judge once."""
+        for judge in {id(judge): judge for judge in self._judges.values()}.values():
+            await judge.aclose()

@@ -58,6 +58,74 @@ class StateDone(Event, frozen=True, kw_only=True, tag="state-done"):
     error: str | None = None
 
 
+class ModelAsked(Event, frozen=True, kw_only=True, tag="model-asked"):
+    """The run puts a request to a model or judge; ``key`` is the request's. A recorded answer may be there already."""
+
+    state: str
+    key: str
+    operation: str
+    tier: str
+
+
+class LlmStart(Event, frozen=True, kw_only=True, tag="llm-start"):
+    """A model begins to answer (L116). ``operation`` is produce or judge, ``key`` the request's, here and below."""
+
+    state: str
+    key: str
+    operation: str
+    model: str
+    tier: str
+
+
+class LlmDelta(Event, frozen=True, kw_only=True, tag="llm-delta"):
+    """A bit of what it writes. Of its thinking only ``delta_kind`` ``reasoning`` is told, and no text."""
+
+    state: str
+    key: str
+    operation: str
+    delta: str
+    delta_kind: str
+
+
+class LlmRetry(Event, frozen=True, kw_only=True, tag="llm-retry"):
+    """An attempt failed and the request is made again after ``pause`` seconds: the text so far is void."""
+
+    state: str
+    key: str
+    operation: str
+    model: str
+    attempt: int
+    cause: str
+    status: int | None = None
+    pause: float = 0.0
+
+
+class LlmDone(Event, frozen=True, kw_only=True, tag="llm-done"):
+    """The reply is there."""
+
+    state: str
+    key: str
+    operation: str
+    model: str
+    elapsed_ms: int
+    input_tokens: int
+    output_tokens: int
+    finish_reason: str | None = None
+    chars: int = 0
+    reasoning_chars: int = 0
+
+
+class LlmError(Event, frozen=True, kw_only=True, tag="llm-error"):
+    """There is no reply."""
+
+    state: str
+    key: str
+    operation: str
+    model: str
+    elapsed_ms: int
+    error_type: str
+
+
 class UntrustedControlFlow(Event, frozen=True, kw_only=True, tag="untrusted-control-flow"):
     """A judged decision over outside data reached an effectful tool (L78)."""
 
@@ -75,7 +143,10 @@ class RunFinished(Event, frozen=True, kw_only=True, tag="run-finished"):
     usage: Usage
 
 
-AnyEvent: TypeAlias = RunStart | StateStart | BranchDone | StateDone | UntrustedControlFlow | RunFinished
+LlmEvent: TypeAlias = LlmStart | LlmDelta | LlmRetry | LlmDone | LlmError
+AnyEvent: TypeAlias = (
+    RunStart | StateStart | ModelAsked | LlmEvent | BranchDone | StateDone | UntrustedControlFlow | RunFinished
+)
 Observer: TypeAlias = Callable[[AnyEvent], None]
 
 

@@ -136,6 +136,7 @@ def _record(step: TraceStep, branches: list[Branch]) -> None:
     for branch in branches:
         step.usage = step.usage + branch.step.usage
         step.seconds += branch.step.seconds
+        step.attempts += branch.step.attempts
     step.truncated = any(branch.step.truncated for branch in branches)
     step.finish_reason = _first(branch.step.finish_reason for branch in branches)
     step.model = _first(branch.step.model for branch in branches)

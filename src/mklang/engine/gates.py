@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from mklang.engine.humans import choose_gate
 from mklang.engine.level import Level, StateHalt
+from mklang.engine.narration import tell_request
 from mklang.engine.noul import contradicts, doubtful, judgement_of, usable
 from mklang.engine.options import OnUncertain
 from mklang.engine.outcome import Reason
@@ -168,12 +169,14 @@ class Decision:
             context=context,
             nonce=level.shared.nonces.derive(key, (text, context, reasoning or "")),
         )
+        tell_request(level, request)
         verdict = await level.shared.ask_model(request)
         if not isinstance(verdict, Verdict):
             raise InternalError(f"{key}: an oracle answered a judgement with {type(verdict).__name__}")
         level.charge(verdict.usage)
         self.step.usage = self.step.usage + verdict.usage
         self.step.seconds += verdict.seconds
+        self.step.attempts += verdict.attempts
         return verdict
 
     def _fallback(self, verdict: Verdict, after: int) -> Gate:

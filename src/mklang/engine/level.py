@@ -12,7 +12,7 @@ from mklang.engine.events import Observer
 from mklang.engine.fence import Nonces
 from mklang.engine.guarding import Guarding
 from mklang.engine.options import RunOptions
-from mklang.engine.oracle import Oracle
+from mklang.engine.oracle import Oracle, Remembering
 from mklang.engine.outcome import Outcome, PendingAsk, Reason
 from mklang.engine.requests import NO_USAGE, Answer, Request, Usage
 from mklang.lang.models import Generative, Machine, State
@@ -91,19 +91,19 @@ class Shared:
 
     def ask_model(self, request: Request) -> Awaitable[Answer]:
         """Put a request that costs tokens to the oracle, unless the tokens are spent by the time its turn comes."""
-        self.check_tokens()
+        self.check_tokens(request.key)
         return self.oracle.answer(request) if self.limiter is None else self._in_turn(request, self.limiter, costs=True)
 
     async def _in_turn(self, request: Request, limiter: asyncio.Semaphore, *, costs: bool = False) -> Answer:
         async with limiter:
             if costs:
-                self.check_tokens()
+                self.check_tokens(request.key)
             return await self.oracle.answer(request)
 
-    def check_tokens(self) -> None:
-        """Refuse to go on once the token or money limit is reached."""
+    def check_tokens(self, key: str) -> None:
+        """Refuse to go on once the token or money limit is reached, unless the answer is there and paid for already."""
         spent = self.pool.exhausted
-        if spent:
+        if spent and not (isinstance(self.oracle, Remembering) and self.oracle.remembers(key)):
             raise StateHalt(Reason.COST_EXHAUSTED, message=spent)
 
 

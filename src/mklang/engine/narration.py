@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from mklang.engine.events import (
     BranchDone,
+    ModelAsked,
     RunFinished,
     RunStart,
     StateDone,
@@ -16,7 +17,7 @@ from mklang.engine.events import (
 )
 from mklang.engine.level import Level, kind_of
 from mklang.engine.outcome import Done, Outcome, status_of
-from mklang.engine.requests import Usage
+from mklang.engine.requests import Judge, Produce, Usage
 from mklang.engine.trace import TraceStep
 from mklang.lang.models import State, Tool
 
@@ -80,6 +81,18 @@ def tell_step(level: Level, step: TraceStep) -> None:
                 truncated=step.truncated,
                 error=step.error,
                 **_who(level),
+            )
+        )
+
+
+def tell_request(level: Level, request: Produce | Judge) -> None:
+    """A model or judge is about to be asked."""
+    observer = level.shared.observer
+    if observer is not None:
+        operation = "produce" if isinstance(request, Produce) else "judge"
+        observer(
+            ModelAsked(
+                state=request.state, key=request.key, operation=operation, tier=request.tier.value, **_who(level)
             )
         )
 

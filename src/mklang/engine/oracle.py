@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from mklang.engine.requests import Answer, Request
 
@@ -17,4 +17,13 @@ class Oracle(Protocol):
 
     async def answer(self, request: Request, /) -> Answer:
         """Answer one request."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """What an oracle offers besides, when it has answers that were paid for already."""
+
+    def remembers(self, key: str, /) -> bool:
+        """Whether it has the answer to the request ``key``, or to one below that key."""
         ...

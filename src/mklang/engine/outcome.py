@@ -129,7 +129,10 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """What every outcome carries. ``context`` is the final blackboard, ``visits`` counts entries per state."""
+    """What every outcome carries. ``context`` is the final blackboard, ``visits`` counts entries per state.
+
+    ``nano_usd`` is the money of the run, in billionths of a US dollar.
+    """
 
     trace: tuple[TraceStep, ...]
     usage: Usage
@@ -137,6 +140,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Meter
     context: Mapping[str, Json]
     visits: Mapping[str, int]
+    nano_usd: Meter = Meter(used=0, limit=None)
 
     def __repr__(self) -> str:
         """Short on purpose: asyncio renders a finished task's result, and a trace can be long."""
@@ -208,14 +212,25 @@ def diagnosis(outcome: Ended) -> tuple[str, int] | None:
 
 def to_wire(outcome: Outcome) -> dict[str, object]:
     """The published run output, keys in order (L72)."""
-    usage = {"input_tokens": outcome.usage.input_tokens, "output_tokens": outcome.usage.output_tokens}
-    tokens = outcome.tokens.to_wire() | {"input": usage["input_tokens"], "output": usage["output_tokens"]}
+    usage = outcome.usage
+    tokens = outcome.tokens.to_wire() | {"input": usage.input_tokens, "output": usage.output_tokens}
+    limits: dict[str, object] = {"steps": outcome.steps.to_wire(), "tokens": tokens}
+    spent: dict[str, object] = dict(usage.to_wire())
+    if usage.nano_usd:
+        spent["usd"] = usage.nano_usd / 1e9
+    if outcome.nano_usd.limit is not None:
+        money = outcome.nano_usd
+        limits["usd"] = {
+            "used": money.used / 1e9,
+            "limit": (money.limit or 0) / 1e9,
+            "remaining": (money.remaining or 0) / 1e9,
+        }
     wire: dict[str, object] = {
         "status": status_of(outcome),
         "error": None if isinstance(outcome, Done) else outcome.error,
         "result": outcome.result if isinstance(outcome, Done) else None,
-        "usage": usage,
-        "limits": {"steps": outcome.steps.to_wire(), "tokens": tokens},
+        "usage": spent,
+        "limits": limits,
         "trace": [step.to_wire() for step in outcome.trace],
     }
     match outcome:

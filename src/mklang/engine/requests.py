@@ -47,6 +47,14 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         """Tokens in and out together."""
         return self.input_tokens + self.output_tokens
 
+    def to_wire(self) -> dict[str, int]:
+        """The published form of the tokens; what is an estimate and what came from a cache only where there is any."""
+        wire = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        for name in ("estimated_tokens", "cached_tokens"):
+            if value := getattr(self, name):
+                wire[name] = value
+        return wire
+
 
 NO_USAGE = Usage()
 
@@ -139,10 +147,23 @@ class Nonce(msgspec.Struct, frozen=True, kw_only=True, tag="nonce", tag_field="k
 Request: TypeAlias = Produce | Judge | Hook | Tool | Ask | Nonce
 
 
+class Attempt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A model that was asked before the one whose answer counts: why it does not count, and what it cost.
+
+    ``cause`` is one word, as in ``ProviderFailed.cause``; ``message`` is for people.
+    """
+
+    model: str
+    cause: str
+    message: str = ""
+    usage: Usage = NO_USAGE
+
+
 class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_field="kind", omit_defaults=True):
     """A model's text. ``truncated`` when the model was cut off, ``finish_reason`` as the provider says it.
 
-    ``seconds`` is how long the answer took, here and in the other answers; 0 when nobody measured.
+    ``seconds`` is how long the answer took, here and in the other answers; 0 when nobody measured. ``attempts`` are the
+    models asked before this one; ``usage`` has their cost in it.
     """
 
     text: str
@@ -152,6 +173,7 @@ class Produced(msgspec.Struct, frozen=True, kw_only=True, tag="produced", tag_fi
     finish_reason: str | None = None
     truncated: bool = False
     seconds: float = 0.0
+    attempts: tuple[Attempt, ...] = ()
 
 
 class Read(Enum):
@@ -173,6 +195,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_fiel
     ``threshold`` a condition must reach, the ``band`` around it that counts as doubtful, and the probability that none
     holds where it asked for one. ``index`` is then the first condition that reaches the threshold, for the record: the
     kernel walks the probabilities itself. ``fence_applied`` is the result of a check, None when nobody checked.
+    ``attempts`` are the models asked before this one; ``usage`` has their cost in it.
     """
 
     index: int | None
@@ -190,6 +213,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, tag="verdict", tag_fiel
     band: float = 0.0
     fence_applied: bool | None = None
     seconds: float = 0.0
+    attempts: tuple[Attempt, ...] = ()
 
 
 class HookValue(msgspec.Struct, frozen=True, tag="hook-value", tag_field="kind"):

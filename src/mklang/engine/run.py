@@ -79,7 +79,7 @@ async def walk(level: Level) -> Outcome:
     position = level.machine.entry
     while True:
         try:
-            _check_limits(level)
+            _check_limits(level, position)
             state = level.machine.states[position]
             _enter(level, state)
         except StateHalt as halt:
@@ -110,11 +110,11 @@ def _suspend_on_limit(level: Level, halt: StateHalt, position: str) -> None:
         raise Suspension(halt.reason, position, message=halt.message)
 
 
-def _check_limits(level: Level) -> None:
+def _check_limits(level: Level, position: str) -> None:
     """Steps and tokens, before anything is asked (L36)."""
     if level.steps >= level.step_limit:
         raise StateHalt(Reason.BUDGET_EXHAUSTED, message=f"{level.steps} steps used, the budget is {level.step_limit}")
-    level.shared.check_tokens()
+    level.shared.check_tokens(f"{level.prefix}{level.entries + 1}:{position}")
 
 
 def _enter(level: Level, state: State) -> None:
@@ -213,6 +213,7 @@ class _EndedFields(TypedDict):
     tokens: Meter
     context: Mapping[str, Json]
     visits: Mapping[str, int]
+    nano_usd: Meter
 
 
 def _ended(level: Level) -> _EndedFields:
@@ -223,6 +224,7 @@ def _ended(level: Level) -> _EndedFields:
         "tokens": Meter(used=level.usage.total, limit=level.shared.options.max_tokens),
         "context": level.board.values,
         "visits": level.visits,
+        "nano_usd": Meter(used=level.usage.nano_usd, limit=level.shared.options.max_nano_usd),
     }
 
 
@@ -241,6 +243,7 @@ def _suspended(level: Level, waits: Suspension) -> Suspended:
     fields = _ended(level)
     fields["usage"] = spent = level.shared.pool.spent
     fields["tokens"] = Meter(used=spent.total, limit=level.shared.options.max_tokens)
+    fields["nano_usd"] = Meter(used=spent.nano_usd, limit=level.shared.options.max_nano_usd)
     return Suspended(
         reason=waits.reason, at=waits.at, asks=waits.asks, stack=waits.stack, message=waits.message, **fields
     )

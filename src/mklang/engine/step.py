@@ -9,6 +9,7 @@ from mklang.engine.calls import call_machine
 from mklang.engine.guarding import Check, Guarding
 from mklang.engine.humans import outcome_unknown
 from mklang.engine.level import Level, StateHalt
+from mklang.engine.narration import tell_request
 from mklang.engine.options import Effect, Reaction
 from mklang.engine.outcome import Reason
 from mklang.engine.parsing import parse_output
@@ -74,6 +75,7 @@ async def _produce(
         reason=state.reason,
         temperature=0.8 if isinstance(state.fan_out, Sample) else 0.4,
     )
+    tell_request(level, request)
     answer = await shared.ask_model(request)
     if not isinstance(answer, Produced):
         raise InternalError(f"{key}: an oracle answered a produce request with {type(answer).__name__}")
@@ -82,6 +84,7 @@ async def _produce(
     step.seconds += answer.seconds
     step.reasoning = answer.reasoning
     step.model = answer.model or None
+    step.attempts += answer.attempts
     step.output = answer.text
     if answer.truncated:
         _truncated(level, state, answer, step)

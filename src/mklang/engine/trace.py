@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from mklang.engine.guarding import Check
-from mklang.engine.requests import NO_USAGE, Usage
+from mklang.engine.requests import NO_USAGE, Attempt, Usage
 
 SubTrace: TypeAlias = "tuple[TraceStep, ...] | tuple[tuple[TraceStep, ...] | None, ...]"
 
@@ -64,6 +64,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
     usage: Usage = NO_USAGE
     seconds: float = 0.0
     model: str | None = None
+    attempts: tuple[Attempt, ...] = ()
     truncated: bool = False
     finish_reason: str | None = None
     gate_via: str | None = None
@@ -90,6 +91,8 @@ class TraceStep(msgspec.Struct, kw_only=True):
             wire["sub_trace"] = _sub_trace(self.sub_trace)
         if self.branch_errors:
             wire["branch_errors"] = [msgspec.to_builtins(failure) for failure in self.branch_errors]
+        if self.attempts:
+            wire["attempts"] = [msgspec.to_builtins(attempt) for attempt in self.attempts]
         wire |= _spent(self)
         wire |= _present(self, _DECISION)
         wire |= _judged(self.judgements)
@@ -149,7 +152,7 @@ def _spent(step: TraceStep) -> dict[str, object]:
     usage = step.usage
     wire: dict[str, object] = {}
     if usage.total:
-        wire["cost"] = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        wire["cost"] = usage.to_wire()
     if usage.nano_usd:
         wire["usd"] = usage.nano_usd / 1e9
     if step.seconds:

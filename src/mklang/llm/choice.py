@@ -79,8 +79,9 @@ class ChoiceJudge:
         exchange = Exchange(
             key=request.key, model=judge.model, system=system, user=user, temperature=0.0, choices=options
         )
-        verdict = _verdict(await judge.chat.reply(exchange), options)
-        return msgspec.structs.replace(verdict, provider=judge.provider, fence_applied=holds)
+        reply = await judge.chat.reply(exchange)
+        verdict = _verdict(reply, options)
+        return msgspec.structs.replace(verdict, provider=judge.provider, fence_applied=holds, attempts=reply.attempts)
 
     async def aclose(self) -> None:
         """Close the models' back-ends."""

@@ -226,6 +226,20 @@ def test_a_torn_last_line_is_set_aside_and_the_run_goes_on(tmp_path: Path) -> No
     assert len(world.asked) == 2
 
 
+@pytest.mark.rule("L85", "W13")
+def test_half_a_surrogate_pair_comes_back_as_it_was(tmp_path: Path) -> None:
+    machine = machine_from_text(MACHINE)
+
+    class Halved(World):
+        async def answer(self, request: Request, /) -> Answer:
+            answer = await super().answer(request)
+            return Produced(text="half \ud800 a pair") if isinstance(request, Produce) else answer
+
+    first = go(machine, create_journal(tmp_path / "r.jsonl", begin(machine)), Halved())
+    assert first.context["draft"] == "half \ud800 a pair"
+    assert asyncio.run(arun(machine, oracle=ReplayedOracle(read_journal(tmp_path / "r.jsonl")))) == first
+
+
 def test_a_second_process_is_kept_out(tmp_path: Path) -> None:
     machine = machine_from_text(MACHINE)
     journal = create_journal(tmp_path / "r.jsonl", begin(machine))

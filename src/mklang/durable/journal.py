@@ -112,6 +112,10 @@ class JournalFile:
         """When a question was first put to a person."""
         return self._asked.get(key)
 
+    def remembers(self, key: str) -> bool:
+        """Whether any record settles the request ``key`` or one below it."""
+        return key in self._answers or any(known.startswith((f"{key}/", f"{key}[")) for known in self._answers)
+
     @property
     def questions(self) -> list[Asked]:
         """Questions to people that nobody has answered."""
@@ -206,6 +210,16 @@ def encode_line(line: Line) -> bytes:
         return json.dumps(msgspec.to_builtins(line), ensure_ascii=True).encode() + b"\n"
 
 
+def decode_line(raw: bytes) -> Line:
+    """A line of a journal. Raises ``ValueError`` for what is none."""
+    try:
+        return _decode(raw)
+    except msgspec.DecodeError:
+        if b"\\ud" not in raw.lower():
+            raise
+        return msgspec.convert(json.loads(raw), Line)  # type: ignore[no-any-return]  # half a surrogate pair
+
+
 def create_journal(path: Path, begin: Begin, *, sync: bool = True) -> JournalFile:
     """Make a new journal; the file is the owner's alone (0600) and must not exist."""
     try:
@@ -269,8 +283,8 @@ def _lines(data: bytes, path: Path) -> list[Line]:
     lines: list[Line] = []
     for number, raw in enumerate(data.splitlines(), 1):
         try:
-            lines.append(_decode(raw))
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            lines.append(decode_line(raw))
+        except (ValueError, RecursionError) as error:
             raise RunStoreError(f"{path}:{number}: not a journal line ({error}); the run cannot be trusted") from error
     if lines and isinstance(lines[0], Begin) and lines[0].format != FORMAT:
         raise RunStoreError(f"{path}: journal format {lines[0].format}; this version reads format {FORMAT}")

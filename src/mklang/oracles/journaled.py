@@ -58,6 +58,10 @@ class JournaledOracle:
             await self._journal.append(Intent(key=request.key, digest=digest, tool=request.name))
         return await self._fresh(request, digest)
 
+    def remembers(self, key: str, /) -> bool:
+        """Whether an answer to this request, or to one below it, is recorded."""
+        return self._journal.remembers(key)
+
     async def _fresh(self, request: Request, digest: str) -> Answer:
         try:
             answer = await self._inner.answer(request)

@@ -33,6 +33,7 @@ from mklang.engine.requests import (
 from mklang.errors import (
     AnswerFailed,
     Cancelled,
+    CostExhausted,
     HookFailed,
     ProviderFailed,
     Refused,
@@ -68,7 +69,10 @@ def operation_of(key: str) -> Operation | None:
 
 
 class FailureKind(Enum):
-    """Who failed. ``tool``, ``hook`` and ``state`` all halt ``state-error``; the words are for the reader."""
+    """Who failed. ``tool``, ``hook`` and ``state`` all halt ``state-error``; the words are for the reader.
+
+    ``limit`` is a token or money limit that was reached before the request.
+    """
 
     PROVIDER = "provider"
     REFUSED = "refused"
@@ -76,7 +80,16 @@ class FailureKind(Enum):
     HOOK = "hook"
     STATE = "state"
     TIME = "time"
+    LIMIT = "limit"
     CANCELLED = "cancelled"
+
+    @classmethod
+    def of(cls, failed: AnswerFailed, operation: Operation | None) -> FailureKind:
+        """The kind of a failure that answered a request of some operation."""
+        for kind, exception in _EXCEPTIONS.items():
+            if type(failed) is exception and kind is not cls.STATE:
+                return kind
+        return {Operation.TOOL: cls.TOOL, Operation.HOOK: cls.HOOK}.get(operation or Operation.ASK, cls.STATE)
 
 
 _EXCEPTIONS: Mapping[FailureKind, type[AnswerFailed]] = {
@@ -86,6 +99,7 @@ _EXCEPTIONS: Mapping[FailureKind, type[AnswerFailed]] = {
     FailureKind.HOOK: HookFailed,
     FailureKind.STATE: StateFailed,
     FailureKind.TIME: TimeExhausted,
+    FailureKind.LIMIT: CostExhausted,
     FailureKind.CANCELLED: Cancelled,
 }
 

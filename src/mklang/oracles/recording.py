@@ -82,6 +82,10 @@ class Journal(Protocol):
         """When a question was first put to a person."""
         ...
 
+    def remembers(self, key: str) -> bool:
+        """Whether any record settles the request ``key`` or one below it."""
+        ...
+
     async def append(self, entry: Entry, /) -> None:
         """Keep a record; returns once it is safe."""
         ...

@@ -49,6 +49,10 @@ class ReplayedOracle:
             raise ReplayMismatch(_told(request, await self._recall(request.key), (record.digest, digest)))
         return self.recorded(request)
 
+    def remembers(self, key: str, /) -> bool:
+        """Whether an answer to this request, or to one below it, is recorded."""
+        return self._journal.remembers(key)
+
     def recorded(self, request: Request) -> Answer:
         """The same, at once."""
         record = self._journal.answered(request.key)

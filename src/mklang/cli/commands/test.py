@@ -12,6 +12,7 @@ import click
 from mklang.cli import suites
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, output_options
+from mklang.cli.pinning import Pin, write_pin
 from mklang.cli.suites import Report
 from mklang.errors import UsageError
 from mklang.host.suites import Suite, Tester, coverages, find_suites, mutations
@@ -25,14 +26,14 @@ class Asked:
     """What a person asked for."""
 
     targets: Sequence[str]
-    script: Sequence[str]
-    expression: str
-    junit: str | None
-    coverage: bool
-    fail_under: float | None
-    mutate: bool
-    max_mutants: int
-    mutate_seconds: float
+    script: Sequence[str] = ()
+    expression: str = ""
+    junit: str | None = None
+    coverage: bool = False
+    fail_under: float | None = None
+    mutate: bool = False
+    max_mutants: int = 200
+    mutate_seconds: float = 60
 
 
 @click.command(short_help="Run a machine's scripted scenarios, without a model.")
@@ -53,16 +54,30 @@ class Asked:
 @click.option(
     "--mutate-seconds", type=click.FloatRange(0), default=60, show_default=True, help="At most, for each machine."
 )
+@click.option(
+    "--from-journal", metavar="RUN", help="Instead of testing, write a scenario that pins a kept run or a recording."
+)
+@click.option("--output", metavar="FILE", help="Where to write it; else MACHINE.RUN.test.yaml beside the machine.")
+@click.option("--name", metavar="NAME", help="What to call it; else the run's name.")
+@click.option("--overwrite", is_flag=True, help="Replace the file if it is there.")
 @output_options(json_when_piped=False)
-def command(*, out: Output, **options: Any) -> int:
+def command(*, out: Output, from_journal: str | None, output: str | None, name: str | None, **options: Any) -> int:
     """Run scenarios against machines. Models, tools and hooks answer from the script.
 
     A directory stands for every *.test.yaml in it and below; x.test.yaml tests x.mkl beside it, and a machine is tested
     by the scripts of its name.
 
+    With --from-journal, write a scenario for a machine instead: every answer of a run under its key, its inputs and
+    options, how it ended and the way it went. What models, tools and people said stands in the file as it was said.
+
     Exit code 1 when a scenario fails, 2 when a machine or a script has errors.
     """
+    pin = Pin(run=from_journal or "", output=output, name=name, overwrite=options.pop("overwrite"))
     asked = Asked(**options)
+    if from_journal is not None:
+        return write_pin(_one_machine(asked), pin, out)
+    if pin != Pin(run=""):
+        raise UsageError("--output, --name and --overwrite go with --from-journal")
     report = run(asked)
     if asked.junit is not None:
         _write(asked.junit, to_junit(suites.groups(report)))
@@ -71,6 +86,13 @@ def command(*, out: Output, **options: Any) -> int:
     else:
         suites.tell(report, out)
     return ExitCode.UNUSABLE if report.unusable else ExitCode.OK if report.ok else ExitCode.FAILED
+
+
+def _one_machine(asked: Asked) -> str:
+    """The machine whose run is pinned. Nothing is tested, so nothing may be said about testing."""
+    if len(asked.targets) != 1 or asked != Asked(targets=asked.targets):
+        raise UsageError("--from-journal takes one machine, and goes with --output, --name and --overwrite only")
+    return asked.targets[0]
 
 
 def run(asked: Asked) -> Report:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from mklang.engine.options import RunOptions
 from mklang.engine.outcome import Done, Halted, Reason, Suspended
 from mklang.engine.requests import Produced, Usage
+from mklang.engine.run import arun
 from mklang.errors import ProviderFailed, UsageError
+from mklang.lang.reader import machine_from_text
 from tests.engine.worlds import World, play
 
 FAN = """
@@ -184,3 +188,14 @@ def test_what_failures_cost_counts_towards_the_limit() -> None:
     assert isinstance(outcome, Halted)
     assert outcome.reason is Reason.COST_EXHAUSTED
     assert len(world.asked) == 2
+
+
+@pytest.mark.rule("L116")
+def test_an_observer_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def broken(event: object) -> None:
+        raise RuntimeError("no")
+
+    machine = machine_from_text(FAN.format(budget=9))
+    outcome = asyncio.run(arun(machine, {"items": ["a"]}, oracle=World(), observer=broken))
+    assert isinstance(outcome, Done)
+    assert "an observer failed" in caplog.text

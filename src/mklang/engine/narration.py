@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from hashlib import blake2b
 from typing import TypedDict
 
 from mklang.engine.events import (
+    AnyEvent,
     BranchDone,
     ModelAsked,
+    Observer,
     RunFinished,
     RunStart,
     StateDone,
@@ -20,6 +23,22 @@ from mklang.engine.outcome import Done, Outcome, status_of
 from mklang.engine.requests import Judge, Produce, Usage
 from mklang.engine.trace import TraceStep
 from mklang.lang.models import State, Tool
+
+_log = logging.getLogger("mklang.engine")
+
+
+def harmless(observer: Observer | None) -> Observer | None:
+    """The observer with its exceptions logged instead of raised: watching a run never changes it (L116)."""
+    if observer is None:
+        return None
+
+    def watch(event: AnyEvent) -> None:
+        try:
+            observer(event)
+        except Exception:  # noqa: BLE001 - calling an observer: whatever it does, the run goes on
+            _log.warning("an observer failed on %s", type(event).__name__, exc_info=True)
+
+    return watch
 
 
 class _Who(TypedDict):

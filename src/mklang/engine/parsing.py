@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, NoReturn
 
 from mklang.engine.level import StateHalt
@@ -18,7 +19,7 @@ def parse_output(text: str, mode: Parse) -> Json:
     label = f"parse-{mode.value}"
     body = strip_code_fence(text.strip())
     try:
-        value: Json = json.loads(body, parse_constant=_no_constant, object_pairs_hook=_unique)
+        value: Json = json.loads(body, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         _refuse(label, f"output is not valid JSON ({error})")
     except RecursionError:
@@ -48,6 +49,13 @@ class _Unacceptable(Exception):
 
 def _no_constant(name: str) -> NoReturn:
     raise _Unacceptable(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise _Unacceptable(f"{text} is larger than any number")
+    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

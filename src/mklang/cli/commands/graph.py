@@ -37,7 +37,7 @@ _ENDINGS = {".svg": "svg", ".gv": "dot", ".dot": "dot", ".json": "json", ".mmd":
 @click.option(
     "--depth", type=click.IntRange(0), default=1, show_default=True, help="How many levels of calls are drawn inside."
 )
-def command(machine: str, form: str | None, run: str | None, output: str | None, depth: int) -> int:
+def command(*, machine: str, form: str | None, run: str | None, output: str | None, depth: int) -> int:
     """Draw the machine in a file: its states by kind, its gates by policy and in order, and what it calls.
 
     Mermaid text goes into Markdown; SVG needs the extra 'graph', or Graphviz.

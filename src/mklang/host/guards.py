@@ -41,13 +41,15 @@ _NAME = re.compile(r"[\w][\w.-]*")
 class RunGuards:
     """The guards of one run: bound to places, as hooks ``guard:NAME``, as the tool ``guard``.
 
-    ``table`` names what is bound where, with each guard's hash, for the journal.
+    ``table`` names what is bound where, with each guard's hash, for the journal; ``named`` are the guards that the
+    documents name.
     """
 
     bindings: Bindings = field(default_factory=Bindings)
     hooks: Mapping[str, HookFunction] = field(default_factory=lambda: MappingProxyType({}))
     tools: Mapping[str, ToolFunction] = field(default_factory=lambda: MappingProxyType({}))
     table: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    named: Mapping[str, Guard] = field(default_factory=lambda: MappingProxyType({}))
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -68,6 +70,7 @@ def guards_of(path: str, machines: Iterable[Machine], *, explicit: str | None = 
         hooks=hooks,
         tools=tools,
         table=binder.table,
+        named=shelf.found,
         diagnostics=in_order({*shelf.problems, *binder.problems}),
     )
 
@@ -117,6 +120,7 @@ class _Shelf:
         self._folders = tuple(place for one in near for place in (one, one / "guards"))
         self._guards: dict[Path, Guard | None] = {}
         self.problems: list[Diagnostic] = []
+        self.found: dict[str, Guard] = {}
 
     def files(self) -> Iterator[Path]:
         """The binding files that are there."""
@@ -130,7 +134,10 @@ class _Shelf:
         places = (folder / f"{name}{SUFFIX}" for folder in self._folders)
         found = [file for file in places if file.is_file() and file.resolve().parent == file.parent]
         if len(found) == 1:
-            return self.at(found[0])
+            guard = self.at(found[0])
+            if guard is not None:
+                self.found[name] = guard
+            return guard
         if found:
             self.problems.append(place("guard-twice", f"there are two guards '{name}': {_listed(found)}"))
         else:

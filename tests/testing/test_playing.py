@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mklang.engine.requests import Hook, HookValue, Observation
-from mklang.testing.playing import play_all
+from mklang.testing.playing import Around, play_all
 from tests.testing.documents import NOTE, PAIR, machine, play_text, scenario_file, told
 
 TOKENS = "llm: { produce: [a, b], tokens: [10, 5] }\n"
@@ -93,5 +93,5 @@ def test_a_host_that_breaks_its_contract_fails_the_scenario_with_the_reason() ->
 
     document = PAIR.replace("when: otherwise, then: ok, to: second", "when: x, hook: own, then: ok, to: second")
     file = scenario_file("llm: { produce: [a, b] }\nexpect: { status: done }")
-    (played,) = play_all(file.entries, machine(document), {}, hooks=answers_like_a_tool)
+    (played,) = play_all(file.entries, machine(document), {}, around=Around(hooks=answers_like_a_tool))
     assert told(played) == ["InternalError: 1:first/hook[0]: an oracle answered a hook with Observation"]

@@ -34,6 +34,7 @@ from mklang.engine.trace import TraceStep
 from mklang.errors import AnswerFailed, ReplayMismatch, RunStoreError
 from mklang.host.replaying import limit_reached, why_it_ends
 from mklang.host.session import Loaded
+from mklang.host.suites import surroundings
 from mklang.lang.values import Json
 from mklang.oracles.people import says_yes
 from mklang.oracles.pinned import FailureKind, PinnedAnswer, PinnedFailure, PinnedReply, Unsettled, operation_of
@@ -73,7 +74,14 @@ def pin(loaded: Loaded, journal: JournalFile, *, name: str) -> Scenario:
     options = current_options(journal)
     notes = _Notes(journal)
     outcome = asyncio.run(
-        arun(loaded.machine, journal.begin.inputs, oracle=notes, library=loaded.library, options=options)
+        arun(
+            loaded.machine,
+            journal.begin.inputs,
+            oracle=notes,
+            library=loaded.library,
+            options=options,
+            guards=loaded.guards.bindings or None,
+        )
     )
     if isinstance(outcome, Halted) and _parted(outcome):
         raise RunStoreError(f"run '{run}' cannot be pinned: {outcome.error.partition(': ')[2]}")
@@ -118,7 +126,7 @@ def _prove(text: str, loaded: Loaded, run: str) -> None:
     read = read_scenarios(Source("the pinned scenario", text))
     if has_errors(read.diagnostics):
         raise RunStoreError(f"run '{run}' cannot be written as a scenario: {read.diagnostics[0].render()}")
-    for played in play_all(read.entries, loaded.machine, loaded.library):
+    for played in play_all(read.entries, loaded.machine, loaded.library, around=surroundings(loaded.guards)):
         if not played.passed:
             listed = "\n  ".join(str(mismatch) for mismatch in played.mismatches)
             raise RunStoreError(f"run '{run}' does not go the same way twice:\n  {listed}")

@@ -13,6 +13,8 @@ from types import MappingProxyType
 
 from mklang.analysis.runner import Analyser
 from mklang.diagnostics import Diagnostic, Severity, has_errors, in_order
+from mklang.hooks.registry import HookRegistry
+from mklang.host.guards import RunGuards, guards_of
 from mklang.host.inspection import below
 from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
 from mklang.host.seam import REAL, Seam
@@ -20,7 +22,7 @@ from mklang.lang.models import Machine
 from mklang.testing.choosing import Choice
 from mklang.testing.coverage import Coverage, cover
 from mklang.testing.mutation import Bounds, Mutation, mutate
-from mklang.testing.playing import Played, play_all
+from mklang.testing.playing import NOTHING_AROUND, Around, Played, play_all
 from mklang.testing.reading import load_scenarios
 from mklang.testing.scenario import Entry
 
@@ -49,6 +51,7 @@ class Tested:
     entries: tuple[Entry, ...] = ()
     machine: Machine | None = None
     library: Mapping[str, Machine] = field(default_factory=lambda: MappingProxyType({}))
+    around: Around = NOTHING_AROUND
     about_machine: tuple[Diagnostic, ...] = ()
     about_script: tuple[Diagnostic, ...] = ()
     unusable: bool = False
@@ -78,41 +81,65 @@ class Tester:
         """``seam`` tells how long things take."""
         self._shelf = Shelf()
         self._seam = seam
-        self._ready: dict[str, tuple[Machine | None, Mapping[str, Machine], tuple[Diagnostic, ...]]] = {}
+        self._ready: dict[str, _Ready] = {}
 
     def play(self, suite: Suite, choice: Choice | None = None) -> Tested:
         """Check the machine and what it calls, then play every chosen scenario of the script (L93)."""
-        machine, library, about = self._machine(suite.machine)
+        ready = self._machine(suite.machine)
+        machine, library, about = ready.machine, ready.library, ready.about
         script = load_scenarios(suite.script)
         if machine is None or has_errors(about) or not script.entries:
             return Tested(suite=suite, about_machine=about, about_script=script.diagnostics, unusable=True)
         chosen = [one for one in script.entries if choice is None or choice(f"{suite.script}::{one.name}")]
         begun = self._seam.elapsed()
-        played = play_all(chosen, machine, library)
+        played = play_all(chosen, machine, library, around=ready.around)
         return Tested(
             suite=suite,
             played=played,
             entries=tuple(chosen),
             machine=machine,
             library=library,
+            around=ready.around,
             about_machine=about,
             about_script=script.diagnostics,
             left_out=len(script.entries) - len(chosen),
             seconds=self._seam.elapsed() - begun,
         )
 
-    def _machine(self, path: str) -> tuple[Machine | None, Mapping[str, Machine], tuple[Diagnostic, ...]]:
+    def _machine(self, path: str) -> _Ready:
         if path not in self._ready:
             reading = self._shelf.read(self._shelf.name(path)).reading
             machine, about = reading.machine, reading.diagnostics
-            library: Mapping[str, Machine] = MappingProxyType({})
-            if machine is not None:
-                around = library_around(path, machine, shelf=self._shelf)
-                callees = callees_of(machine, around)
-                library = callees.machines
-                about = in_order({*about, *callees.diagnostics, *Analyser(around).check_all(machine)})
-            self._ready[path] = machine, library, about
+            self._ready[path] = _Ready(about=about) if machine is None else self._checked(path, machine, about)
         return self._ready[path]
+
+    def _checked(self, path: str, machine: Machine, about: tuple[Diagnostic, ...]) -> _Ready:
+        """A machine with what it can call and the guards around it, and everything that is wrong with them."""
+        library = library_around(path, machine, shelf=self._shelf)
+        callees = callees_of(machine, library)
+        guards = guards_of(path, (machine, *callees.machines.values()))
+        checked = Analyser(library).check_all(machine)
+        return _Ready(
+            machine=machine,
+            library=callees.machines,
+            around=surroundings(guards),
+            about=in_order({*about, *callees.diagnostics, *checked, *guards.diagnostics}),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """A machine and everything that was found out about it."""
+
+    machine: Machine | None = None
+    library: Mapping[str, Machine] = field(default_factory=lambda: MappingProxyType({}))
+    around: Around = NOTHING_AROUND
+    about: tuple[Diagnostic, ...]
+
+
+def surroundings(guards: RunGuards) -> Around:
+    """What a scripted run meets that is no script: the guards at its places, and as hooks (L121, L122)."""
+    return Around(hooks=HookRegistry(guards.hooks).answer, guards=guards.bindings or None)
 
 
 def coverages(tested: Iterable[Tested]) -> list[Coverage]:
@@ -137,12 +164,12 @@ def mutations(tested: Iterable[Tested], bounds: Bounds, *, seam: Seam = REAL) ->
         if one.machine is not None:
             grouped.setdefault(id(one.machine), []).append(one)
     for group in grouped.values():
-        machine, library = group[0].machine, group[0].library
+        machine, library, around = group[0].machine, group[0].library, group[0].around
         entries = [
             entry for one in group for entry, played in zip(one.entries, one.played, strict=True) if played.passed
         ]
         if machine is not None and entries:
-            yield machine, mutate(entries, machine, library, bounds=bounds, elapsed=seam.elapsed)
+            yield machine, mutate(entries, machine, library, bounds=bounds, elapsed=seam.elapsed, around=around)
 
 
 def find_suites(targets: Iterable[str], scripts: Iterable[str] = ()) -> Iterator[Suite | Diagnostic]:

@@ -20,7 +20,7 @@ from mklang.oracles.scripted import HookAnswerer, Manner
 from mklang.source import Source
 from mklang.testing.matching import NotPlayed
 from mklang.testing.parts import RULES, report_unknown
-from mklang.testing.playing import BUILT_IN_HOOKS, Played, play
+from mklang.testing.playing import BUILT_IN_HOOKS, Around, Played, play
 from mklang.testing.reading import read_body
 from mklang.testing.scenario import Scenario
 from mklang.testing.vocabulary import Part
@@ -59,7 +59,8 @@ def run_case(path: Path, *, hooks: HookAnswerer = BUILT_IN_HOOKS) -> Played:
     if case is None:
         errors = (found for found in problems if found.severity is Severity.ERROR)
         return Played(path.stem, tuple(NotPlayed(found.render()) for found in errors))
-    return asyncio.run(play(case.scenario, case.machine, case.library, manner=Manner.PUBLISHED, hooks=hooks))
+    around = Around(hooks=hooks)
+    return asyncio.run(play(case.scenario, case.machine, case.library, manner=Manner.PUBLISHED, around=around))
 
 
 def read_case(source: Source, stem: str) -> tuple[Case | None, tuple[Diagnostic, ...]]:

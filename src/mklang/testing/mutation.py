@@ -26,7 +26,7 @@ from mklang.lang.models import (
     State,
 )
 from mklang.testing.coverage import Coverage, cover
-from mklang.testing.playing import Played, play_all
+from mklang.testing.playing import NOTHING_AROUND, Around, Played, play_all
 from mklang.testing.scenario import Entry
 
 _OPPOSITES = {"always_true": "always_false", "always_false": "always_true"}
@@ -71,6 +71,7 @@ def mutate(
     *,
     bounds: Bounds,
     elapsed: Callable[[], float],
+    around: Around = NOTHING_AROUND,
 ) -> Mutation:
     """Play every scenario that enters the changed state on every mutant; all of them must pass on the machine itself.
 
@@ -78,7 +79,7 @@ def mutate(
     """
     every = list(mutants(machine))
     chosen = _spread(every, bounds.mutants)
-    entering = _entering(entries, machine, library)
+    entering = _entering(entries, machine, library, around)
     survived: list[Mutant] = []
     noticed, begun = 0, elapsed()
     for number, mutant in enumerate(chosen):
@@ -86,7 +87,7 @@ def mutate(
             return Mutation(noticed, tuple(survived), left_out=len(every) - number)
         about = [entry for entry, states in entering if mutant.state.id in states]
         changed = MappingProxyType({**library, machine.name: mutant.machine})
-        if any(_notices(entry, mutant.machine, changed) for entry in about):
+        if any(_notices(entry, mutant.machine, changed, around) for entry in about):
             noticed += 1
         else:
             survived.append(mutant)
@@ -167,11 +168,11 @@ def _spread(every: list[Mutant], limit: int) -> list[Mutant]:
 
 
 def _entering(
-    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine]
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], around: Around
 ) -> list[tuple[Entry, set[str]]]:
     """Each scenario with the states of the machine that it enters."""
     found = []
-    for entry, played in zip(entries, play_all(entries, machine, library), strict=True):
+    for entry, played in zip(entries, play_all(entries, machine, library, around=around), strict=True):
         coverage = Coverage(machine)
         if played.outcome is not None:
             cover({machine.name: coverage}, machine, {**library, machine.name: machine}, played.outcome)
@@ -179,6 +180,6 @@ def _entering(
     return found
 
 
-def _notices(entry: Entry, machine: Machine, library: Mapping[str, Machine]) -> bool:
-    played: tuple[Played, ...] = play_all([entry], machine, library)
+def _notices(entry: Entry, machine: Machine, library: Mapping[str, Machine], around: Around) -> bool:
+    played: tuple[Played, ...] = play_all([entry], machine, library, around=around)
     return not played[0].passed

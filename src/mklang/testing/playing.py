@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mklang.diagnostics import Severity
+from mklang.engine.guarding import Guarding
 from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
 from mklang.errors import MklangError
@@ -34,27 +35,38 @@ class Played:
         return not self.mismatches
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What answers beside a script: the hooks it does not name, and the guards at places of the machines (L121)."""
+
+    hooks: HookAnswerer = BUILT_IN_HOOKS
+    guards: Guarding | None = None
+
+
+NOTHING_AROUND = Around()
+
+
 def play_all(
-    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer = BUILT_IN_HOOKS
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], *, around: Around = NOTHING_AROUND
 ) -> tuple[Played, ...]:
     """Play the scenarios of a file strictly, one after the other; a bad one does not stop the rest (L93)."""
-    return tuple(asyncio.run(_play_each(entries, machine, library, hooks)))
+    return tuple(asyncio.run(_play_each(entries, machine, library, around)))
 
 
 async def _play_each(
-    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], hooks: HookAnswerer
+    entries: Sequence[Entry], machine: Machine, library: Mapping[str, Machine], around: Around
 ) -> list[Played]:
-    return [await play_entry(entry, machine, library, hooks=hooks) for entry in entries]
+    return [await play_entry(entry, machine, library, around=around) for entry in entries]
 
 
 async def play_entry(
-    entry: Entry, machine: Machine, library: Mapping[str, Machine], *, hooks: HookAnswerer = BUILT_IN_HOOKS
+    entry: Entry, machine: Machine, library: Mapping[str, Machine], *, around: Around = NOTHING_AROUND
 ) -> Played:
     """Play one entry of a scenario file; one that is not written properly fails with its problems."""
     if isinstance(entry, Unreadable):
         errors = (found for found in entry.diagnostics if found.severity is Severity.ERROR)
         return Played(entry.name, tuple(NotPlayed(found.render()) for found in errors))
-    return await play(entry, machine, library, hooks=hooks)
+    return await play(entry, machine, library, around=around)
 
 
 async def play(
@@ -63,12 +75,13 @@ async def play(
     library: Mapping[str, Machine],
     *,
     manner: Manner = Manner.STRICT,
-    hooks: HookAnswerer = BUILT_IN_HOOKS,
+    around: Around = NOTHING_AROUND,
 ) -> Played:
     """Play one scenario."""
-    oracle = ScriptedOracle(scenario.script, manner=manner, hooks=hooks)
+    oracle = ScriptedOracle(scenario.script, manner=manner, hooks=around.hooks)
+    options, guards = scenario.options, around.guards
     try:
-        outcome = await arun(machine, scenario.inputs, oracle=oracle, library=library, options=scenario.options)
+        outcome = await arun(machine, scenario.inputs, oracle=oracle, library=library, options=options, guards=guards)
     except MklangError as error:
         return Played(scenario.name, (NotPlayed(f"{type(error).__name__}: {error}"),))
     found: list[Mismatch] = _held_against(oracle.closing()) if manner is Manner.STRICT else []

@@ -71,7 +71,7 @@ def hook(name: str) -> Hook:
 
 def test_each_request_is_answered_by_its_own() -> None:
     assert ask(write("Hi")) == Produced(text="small Hi {'top_k': 1}")
-    assert ask(decide()) == Verdict(index=1, model="judging")
+    assert ask(decide()) == Verdict(index=1, model="judging", fence_applied=True)
     assert ask(tool("shout")) == Observation("HEY")
     assert ask(hook("loud")) == HookValue(True)
     assert ask(Nonce(key="nonce")) == NonceValue("unguessable")

@@ -291,3 +291,15 @@ def test_a_read_only_folder_is_said_so(tmp_path: Path) -> None:
         target = tmp_path / "runs" / "r.jsonl"
     with pytest.raises(RunStoreError, match="cannot be made"):
         create_journal(target, begin(machine_from_text(MACHINE)))
+
+
+@pytest.mark.parametrize(
+    "content", [b"a user's notes, without a line end", b"", b"{}\nrest", b'{"type":"end","at":0}\nx']
+)
+def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(RunStoreError):
+        open_journal(path)
+    assert path.read_bytes() == content
+    assert [kept.name for kept in tmp_path.iterdir()] == ["notes.txt"]

@@ -247,12 +247,12 @@ def open_journal(path: Path, *, sync: bool = True) -> JournalFile:
         _lock(stream, path)
         data = stream.read()
         whole = data.rfind(b"\n") + 1
-        lines = _lines(data[:whole], path)
-        if whole < len(data):
+        journal = JournalFile(path, _lines(data[:whole], path), stream, sync=sync)
+        if whole < len(data):  # only in a file that has shown to be a journal
             (path.parent / f"{path.name}.torn").write_bytes(data[whole:])
             stream.truncate(whole)
         stream.seek(0, os.SEEK_END)
-        return JournalFile(path, lines, stream, sync=sync)
+        return journal
     except BaseException:
         stream.close()
         raise

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from mklang.durable.journal import Begin, JournalFile, create_journal, is_running, read_journal
+from mklang.durable.journal import Begin, JournalFile, Session, create_journal, is_running, read_journal
 from mklang.engine.requests import NO_USAGE, Produced, Usage, Verdict
 from mklang.errors import RunStoreError, UsageError
 from mklang.oracles.recording import Answered, Asked, Failed, Intent
@@ -18,7 +18,7 @@ _RUN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One run as a list shows it. ``state`` is done, halt, suspended, running, or died (no end, nobody running)."""
+    """One run as a list shows it. ``state`` is done, halt, suspended, running, forked (not taken up yet), or died."""
 
     run: str
     machine: str
@@ -103,7 +103,7 @@ def summarise(journal: JournalFile, *, running: bool = False) -> RunSummary:
     return RunSummary(
         run=journal.begin.run,
         machine=journal.begin.machines[0].name,
-        state="running" if running else end.status if end else "died",
+        state=_state(journal, running),
         error=end.error if end else None,
         created=journal.begin.created,
         usage=usage,
@@ -112,6 +112,16 @@ def summarise(journal: JournalFile, *, running: bool = False) -> RunSummary:
         unknown=tuple(journal.unknown_outcomes),
         path=str(journal.path),
     )
+
+
+def _state(journal: JournalFile, running: bool) -> str:
+    if running:
+        return "running"
+    end = journal.end
+    if end is not None:
+        return end.status
+    begun = any(isinstance(line, Session) for line in journal.lines)
+    return "forked" if journal.begin.parent is not None and not begun else "died"
 
 
 def _before(source: JournalFile, at: str) -> list[Answered | Failed]:

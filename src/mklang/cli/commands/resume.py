@@ -86,6 +86,8 @@ def command(run: str, *, quiet: bool, events: str | None, out: Output, **flags: 
     journal: JournalFile | None = None
     try:
         values, remarks = parse_assignments(flags["assignments"])
+        if flags["force"] and values:
+            raise UsageError("--force begins a new run, which asks again; answer it when it has asked, without --force")
         journal = reopen(RunStore(runs_folder()).find(run))
         loaded, journal, notes = _machines(journal, flags, out)
         _answer(journal, values, flags)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 MANIFEST: dict[str, Any] = tomllib.loads((ROOT / "tests/requirements.toml").read_text("utf-8"))
 PAGE = (ROOT / "docs/language.md").read_text("utf-8")
 SERIES = {
-    "L": set(range(1, 125)),
+    "L": set(range(1, 126)),
     "S": {*range(1, 15), *range(20, 33), *range(40, 53)},
     "W": set(range(1, 68)),
 }

@@ -205,13 +205,7 @@ def _news(before: Summary, now: Summary) -> bool:
 def _finding(
     flow: Flow, state: State, argument: Argument, *, made: str, partly: bool, trace: tuple[Point, ...]
 ) -> AuditFinding:
-    tool = (
-        state.tool
-        if isinstance(state, Tool)
-        else f"{state.machine}' and what it calls"
-        if isinstance(state, Call)
-        else ""
-    )
+    receiver = _receiver(state) + ("" if isinstance(state, Tool) else ", which acts on it,")
     what = "what a model wrote" if made == MODEL else "what a tool observed"
     if made == EXTERNAL:
         code = "AK111"
@@ -227,7 +221,7 @@ def _finding(
     place = _place(flow, state, argument)
     return AuditFinding(
         code=code,
-        message=f"{what} reaches '{tool}' as '{argument.name}', {some}: {_told(trace)}",
+        message=f"{what} reaches {receiver} as '{argument.name}', {some}: {_told(trace)}",
         path=place.path,
         line=place.line,
         column=place.column,
@@ -264,9 +258,18 @@ def _by(gate: Gate) -> str:
 
 
 def _arrival(flow: Flow, state: State, argument: Argument) -> Point:
-    receiver = f"tool '{state.tool}'" if isinstance(state, Tool) else f"machine '{getattr(state, 'machine', '')}'"
     place = _place(flow, state, argument)
-    return Point(place.path, place.line, place.column, f"{state.id}: {receiver} gets it as '{argument.name}'")
+    return Point(place.path, place.line, place.column, f"{state.id}: {_receiver(state)} gets it as '{argument.name}'")
+
+
+def _receiver(state: State) -> str:
+    match state:
+        case Tool():
+            return f"tool '{state.tool}'"
+        case Call():
+            return f"machine '{state.machine}'"
+        case Generative():
+            return "a model"
 
 
 def _place(flow: Flow, state: State, argument: Argument) -> Point:

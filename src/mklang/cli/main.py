@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, Entry] = {
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
     "graph": Entry("mklang.cli.commands.graph", "Draw a machine, and the way of a run through it."),
     "schema": Entry("mklang.cli.commands.schema", "Print the JSON Schema of machines, or of a run's output."),
+    "audit": Entry("mklang.cli.commands.audit", "Find model output that reaches an effect with no guard on the way."),
     "guard": Entry("mklang.cli.commands.guard", "Hold values against a guard: schema, bounds, forbidden texts."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
 }

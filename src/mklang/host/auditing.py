@@ -1,0 +1,95 @@
+"""An audit of files and folders: machines with the guards around them. Prints nothing (S50).
+
+Each machine is audited with everything it can call, as a run would see it; what is found in a machine that several call
+is reported once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from mklang.audit.describe import Described, describe
+from mklang.audit.findings import AuditFinding, ordered
+from mklang.audit.machines import Audit, Protection
+from mklang.diagnostics import Diagnostic, Severity, in_order
+from mklang.engine.options import Effect
+from mklang.errors import UsageError
+from mklang.host.guards import guards_of
+from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
+
+SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build"})
+"""Folders whose files are not the project's own; hidden ones are left out as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looking:
+    """What an audit takes into account: a further file of bindings, and what a host says that its tools do."""
+
+    guards: str | None = None
+    effects: Mapping[str, Effect] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditReport:
+    """What an audit gave. ``problems`` are files that could not be looked at: about them nothing is known."""
+
+    findings: tuple[AuditFinding, ...]
+    problems: tuple[Diagnostic, ...]
+    machines: int
+    described: tuple[Described, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether something was found that matters as much as an error."""
+        return any(found.severity is Severity.ERROR for found in self.findings)
+
+
+def audit(paths: Iterable[str], looking: Looking | None = None) -> AuditReport:
+    """Audit the machines in these files and below these folders. Raises ``UsageError`` for a path that is not there."""
+    looking = looking or Looking()
+    shelf = Shelf()
+    findings: list[AuditFinding] = []
+    described: dict[str, Described] = {}
+    problems: list[Diagnostic] = []
+    files = list(dict.fromkeys(shelf.name(path) for path in _files(paths)))
+    for file in files:
+        reading = shelf.read(file).reading
+        machine = reading.machine
+        if machine is None:
+            problems += reading.diagnostics
+            continue
+        callees = callees_of(machine, library_around(machine.source_name, machine, shelf=shelf))
+        machines = (machine, *(one for name, one in callees.machines.items() if name != machine.name))
+        guards = guards_of(machine.source_name, machines, explicit=looking.guards)
+        problems += [one for one in (*callees.diagnostics, *guards.diagnostics) if one.severity is Severity.ERROR]
+        protection = Protection(bindings=guards.bindings, named=guards.named, effects=looking.effects)
+        audited = Audit(machines, protection)
+        findings += audited.findings()
+        described[machine.source_name] = describe(audited, machine.name)
+    return AuditReport(
+        findings=ordered(findings),
+        problems=in_order(set(problems)),
+        machines=len(described),
+        described=tuple(described.values()),
+    )
+
+
+def _files(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        if Path(path).is_dir():
+            yield from sorted(_below(path))
+        elif Path(path).exists():
+            yield path
+        else:
+            raise UsageError(f"there is no file or folder '{path}'")
+
+
+def _below(folder: str) -> Iterator[str]:
+    """The machine files below a folder, in it and in its own folders; links are not followed."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in SKIPPED and not name.startswith(".")]
+        yield from (os.path.normpath(os.path.join(here, name)) for name in files if Path(name).suffix in SUFFIXES)  # noqa: PTH118

@@ -35,6 +35,11 @@ class Assembler(Protocol):
         ...
 
     @property
+    def failed(self) -> bool:
+        """Whether an error came."""
+        ...
+
+    @property
     def over(self) -> bool:
         """Whether nothing that comes now can matter: an error came, or the end mark."""
         ...

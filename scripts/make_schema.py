@@ -1,9 +1,15 @@
-"""Write schema/mklang.schema.json from the vocabulary. Run it after every change of src/mklang/lang/vocabulary.py."""
+"""Write the schemas in ``schema/``: of machines, from the vocabulary; of a run's output, from the table of its keys.
+
+Run it after every change of ``src/mklang/lang/vocabulary.py`` or ``src/mklang/engine/wire_keys.py``.
+"""
 
 from pathlib import Path
 
+from mklang.engine.result_schema import result_schema_text
 from mklang.lang.schema import schema_text
 
+FILES = {"mklang.schema.json": schema_text, "run-result.schema.json": result_schema_text}
+
 if __name__ == "__main__":
-    target = Path(__file__).parent.parent / "schema" / "mklang.schema.json"
-    target.write_text(schema_text(), encoding="utf-8")
+    for name, text in FILES.items():
+        (Path(__file__).parent.parent / "schema" / name).write_text(text(), encoding="utf-8")

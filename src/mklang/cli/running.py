@@ -8,6 +8,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Protocol, TypedDict, TypeVar, assert_never
 
@@ -22,9 +24,13 @@ from mklang.diagnostics import Diagnostic
 from mklang.engine.events import AnyEvent, Observer
 from mklang.engine.options import Reaction, RunOptions
 from mklang.engine.outcome import Done, Halted, Outcome, Suspended, to_wire
+from mklang.engine.provenance import Provenance
 from mklang.errors import UsageError
 from mklang.host.paths import runs_folder
+from mklang.host.provenance import provenance_of
+from mklang.host.runs import KeptRun
 from mklang.host.seam import REAL
+from mklang.host.session import Session
 from mklang.lang.values import Json
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
@@ -177,6 +183,36 @@ def refuse(command: str, problems: Iterable[Diagnostic], out: Output) -> int:
     return ExitCode.UNUSABLE
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """A run that came to an end: how, how long it took here, what it was, and where it is kept, if it is."""
+
+    outcome: Outcome
+    seconds: float
+    provenance: Provenance
+    kept: tuple[str, str] | None = None
+
+
+def carry_out(session: Session, kept: KeptRun | None, out: Output, *, shown: bool, events: str | None) -> Ran:
+    """Run a session, kept or not, to its end."""
+    started, begun = REAL.elapsed(), REAL.now()
+    outcome = perform(kept or session, out, shown=shown, events=events)
+    seconds = REAL.elapsed() - started
+    if kept is None:
+        return Ran(
+            outcome=outcome,
+            seconds=seconds,
+            provenance=provenance_of(session, started=begun, finished=REAL.now()),
+        )
+    begun = datetime.fromtimestamp(kept.journal.begin.created).astimezone()
+    return Ran(
+        outcome=outcome,
+        seconds=seconds,
+        provenance=provenance_of(kept.session, started=begun, finished=REAL.now(), run=kept.name),
+        kept=(kept.name, str(kept.journal.path)),
+    )
+
+
 def perform(runnable: Runnable, out: Output, *, shown: bool, events: str | None = None) -> Outcome:
     """Run it, drawn on stderr while it runs when ``shown``, every event written to the file ``events`` if given."""
     with ExitStack() as stack:
@@ -217,10 +253,11 @@ def _written_to(path: str) -> Iterator[Observer]:
         yield write
 
 
-def tell_outcome(outcome: Outcome, out: Output, *, seconds: float, quiet: bool, kept: tuple[str, str] | None) -> int:
-    """Print how a run ended; the exit code. ``kept`` is the run's name and its journal's path."""
+def tell_outcome(ran: Ran, out: Output, *, quiet: bool) -> int:
+    """Print how a run ended; the exit code."""
+    outcome = ran.outcome
     if out.json:
-        out.wire(_wire(outcome, kept))
+        out.wire(_wire(ran))
         return exit_code(outcome)
     if isinstance(outcome, Done) and outcome.result is not None:
         both = is_terminal(sys.stdout) and is_terminal(sys.stderr) and not quiet
@@ -230,17 +267,20 @@ def tell_outcome(outcome: Outcome, out: Output, *, seconds: float, quiet: bool, 
         if both:
             out.aside()
     if not quiet or not isinstance(outcome, Done):
-        for line in (*report(outcome, out.side_ink, seconds=seconds), *_ways_on(outcome, kept, out.side_ink)):
+        for line in (*report(outcome, out.side_ink, seconds=ran.seconds), *_ways_on(outcome, ran.kept, out.side_ink)):
             out.aside(line)
     return exit_code(outcome)
 
 
-def _wire(outcome: Outcome, kept: tuple[str, str] | None) -> dict[str, object]:
-    wire = to_wire(outcome)
-    if kept is not None:
-        wire["run"] = kept[0]
-        if isinstance(outcome, Suspended):
-            wire["checkpoint"] = kept[1]
+def _wire(ran: Ran) -> dict[str, object]:
+    """The JSON form (L72): what every host writes, and what only the one that ran it knows."""
+    wire = to_wire(ran.outcome, hashes=True)
+    wire["seconds"] = round(ran.seconds, 3)
+    if ran.kept is not None:
+        wire["run"] = ran.kept[0]
+        if isinstance(ran.outcome, Suspended):
+            wire["checkpoint"] = ran.kept[1]
+    wire["provenance"] = msgspec.to_builtins(ran.provenance)
     return wire
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 
 import msgspec
 
 from mklang.engine.requests import Hook, Request
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def content_hash(text: str) -> str:
+    """The first sixteen hex digits of a text's SHA-256, as ``sha256sum`` gives it for the same bytes in UTF-8."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def digest_of(request: Request) -> str:

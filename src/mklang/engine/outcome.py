@@ -210,8 +210,8 @@ def diagnosis(outcome: Ended) -> tuple[str, int] | None:
     return (state, outcome.visits[state]) if outcome.visits[state] > 1 else None
 
 
-def to_wire(outcome: Outcome) -> dict[str, object]:
-    """The published run output, keys in order (L72)."""
+def to_wire(outcome: Outcome, *, hashes: bool = False) -> dict[str, object]:
+    """The published run output, keys in order (L72). With ``hashes`` each step has its output's (L71)."""
     usage = outcome.usage
     tokens = outcome.tokens.to_wire() | {"input": usage.input_tokens, "output": usage.output_tokens}
     limits: dict[str, object] = {"steps": outcome.steps.to_wire(), "tokens": tokens}
@@ -231,7 +231,7 @@ def to_wire(outcome: Outcome) -> dict[str, object]:
         "result": outcome.result if isinstance(outcome, Done) else None,
         "usage": spent,
         "limits": limits,
-        "trace": [step.to_wire() for step in outcome.trace],
+        "trace": [step.to_wire(hashes=hashes) for step in outcome.trace],
     }
     match outcome:
         case Halted():

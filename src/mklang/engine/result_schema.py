@@ -1,38 +1,57 @@
-"""The JSON Schema of a run's output (L72, L73), for programs that read it. It allows further properties everywhere."""
+"""The JSON Schema of a run's output (L73), derived from the table of its keys and from the records inside it."""
 
 from __future__ import annotations
 
 import json
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
-_Schema: TypeAlias = dict[str, object]
+import msgspec
 
-_TEXT: _Schema = {"type": "string"}
-_TEXT_OR_NULL: _Schema = {"type": ["string", "null"]}
-_YES: _Schema = {"const": True}
-_COUNT: _Schema = {"type": "integer", "minimum": 0}
-_STEPS: _Schema = {"type": "array", "items": {"$ref": "#/$defs/step"}}
+from mklang.engine.guarding import Check
+from mklang.engine.outcome import PendingAsk
+from mklang.engine.provenance import Provenance
+from mklang.engine.requests import Attempt
+from mklang.engine.trace import BranchFailure, Judgement
+from mklang.engine.wire_keys import HASH, RESERVED, RESULT_KEYS, STEP_KEYS, Schema, WireKey
+
+RECORDS = (Attempt, BranchFailure, Check, Judgement, PendingAsk, Provenance)
+"""The structs that stand in an output as they are."""
+
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_COUNT_OR_NULL: Schema = {"type": ["integer", "null"], "minimum": 0}
+_AMOUNT: Schema = {"type": "number", "minimum": 0}
 
 
-def result_schema() -> _Schema:
-    """The schema as plain JSON values (draft 2020-12)."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "mklang run output",
+def result_schema(*, closed: bool = False) -> Schema:
+    """The schema as plain JSON values (draft-07). A ``closed`` one knows no keys but ours: for tests."""
+    definitions = _records() | _parts() | {"step": _map(STEP_KEYS)}
+    found: Schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "mklang run result",
         "description": "How a run of a machine ended, what it gave, what it cost, and how it got there.",
-        "type": "object",
-        "required": ["status", "error", "result", "usage", "trace"],
-        "properties": _RESULT,
+        **_map(RESULT_KEYS, RESERVED),
         "allOf": [
             {"if": _status("done"), "then": {"properties": {"error": {"type": "null"}}}},
-            {"if": _status("suspended"), "then": {"properties": {"error": {"type": "string", "minLength": 1}}}},
+            {"if": _status("halt", "suspended"), "then": {"properties": {"error": {"type": "string", "minLength": 1}}}},
         ],
-        "$defs": {
-            "usage": _map({"input_tokens": _COUNT, "output_tokens": _COUNT}, *("input_tokens", "output_tokens")),
-            "meter": _map(_METER, "used", "limit", "remaining"),
-            "step": _map(_STEP, "state", "step", "gate", "policy", "to"),
-        },
+        "definitions": dict(sorted(definitions.items())),
     }
+    if closed:
+        _close(found)
+    return found
+
+
+def _close(part: object) -> None:
+    """Forbid keys that are not listed, everywhere inside."""
+    if isinstance(part, list):
+        for item in part:
+            _close(item)
+    elif isinstance(part, dict):
+        if part.get("type") == "object" and "properties" in part:
+            part["additionalProperties"] = False
+        for item in part.values():
+            _close(item)
 
 
 def result_schema_text() -> str:
@@ -40,88 +59,50 @@ def result_schema_text() -> str:
     return json.dumps(result_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _map(properties: _Schema, *required: str) -> _Schema:
-    return {"type": "object", "required": list(required), "properties": properties}
-
-
-def _status(word: str) -> _Schema:
-    return {"properties": {"status": {"const": word}}}
-
-
-def _said(schema: _Schema, description: str) -> _Schema:
-    return {"description": description, **schema}
-
-
-_METER: _Schema = {
-    "used": _COUNT,
-    "limit": {"type": ["integer", "null"], "minimum": 0},
-    "remaining": {"type": ["integer", "null"], "minimum": 0},
-}
-
-_RESULT: _Schema = {
-    "schema_version": _TEXT,
-    "status": {"enum": ["done", "halt", "suspended", "error"]},
-    "error": _said(_TEXT_OR_NULL, "Why the run did not reach END: a reason of L67, with its detail; null when done."),
-    "result": _said({}, "The run's result; null unless done."),
-    "usage": _said({"anyOf": [{"$ref": "#/$defs/usage"}, {"type": "null"}]}, "Tokens of every level."),
-    "limits": {
+def _map(keys: Mapping[str, WireKey], more: Mapping[str, Schema] | None = None) -> Schema:
+    properties: Schema = {key.name: {"description": key.meaning, **key.schema} for key in keys.values()}
+    return {
         "type": "object",
-        "properties": {"steps": {"$ref": "#/$defs/meter"}, "tokens": {"$ref": "#/$defs/meter"}},
-    },
-    "trace": _said(_STEPS, "One step for each executed state, in order; a callee's inside its caller's."),
-    "at": _said(_TEXT, "The state a run stopped at, or is about to go on with."),
-    "message": _TEXT,
-    "diagnosis": _map(
-        {"most_visited_state": _TEXT, "visits": {"type": "integer", "minimum": 2}}, "most_visited_state", "visits"
-    ),
-    "ask": _said(_TEXT, "The author's question to a person."),
-    "reply_to": _said(_TEXT, "The context path where the answer goes."),
-    "asks": _said({"type": "array", "items": {"type": "object"}}, "Every question that waits."),
-    "stack": _said({"type": "array", "items": _TEXT}, "The open calls of a suspended run, root first."),
-    "checkpoint": _TEXT,
-    "checkpoint_file": _TEXT,
-    "warnings": {"type": "array", "items": _TEXT},
-    "truncated": {"type": "boolean"},
-    "result_truncated": {"type": "boolean"},
-}
+        "required": [key.name for key in keys.values() if key.always],
+        "properties": properties | dict(more or {}),
+    }
 
-_STEP: _Schema = {
-    "state": _TEXT,
-    "tier": _TEXT,
-    "step": _said(_COUNT, "The run's step counter after this step was charged."),
-    "gate": _said(_TEXT_OR_NULL, "The condition of the gate that fired."),
-    "policy": _TEXT,
-    "to": _TEXT_OR_NULL,
-    "output": _TEXT,
-    "branches": _said({"type": "array", "items": _TEXT}, "One text for each branch of a fan-out."),
-    "branch_errors": {"type": "array", "items": {"type": "object"}},
-    "reasoning": _TEXT,
-    "reasonings": {"type": "array", "items": _TEXT_OR_NULL},
-    "sub_trace": _said(
-        {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/step"}, _STEPS, {"type": "null"}]}},
-        "The callee's steps, or one list for each branch.",
-    ),
-    "cost": {"$ref": "#/$defs/usage"},
-    "usd": {"type": "number", "minimum": 0},
-    "seconds": {"type": "number", "minimum": 0},
-    "model": _TEXT,
-    "truncated": _YES,
-    "finish_reason": _TEXT,
-    "gate_via": _said(_TEXT, "What decided: hook, llm, otherwise, or a person."),
-    "hook": _TEXT,
-    "judge_model": _TEXT,
-    "judge_none": _COUNT,
-    "judge_fallback": _YES,
-    "judge_raw": _TEXT,
-    "judge_parse": _TEXT,
-    "judge_forced_choice": _YES,
-    "judge_mapping": _TEXT,
-    "noul_probs": {"type": "array", "items": {"type": "number"}},
-    "judgements": {"type": "array", "items": {"type": "object"}},
-    "decision_tainted": _YES,
-    "untrusted_control_flow": _YES,
-    "hook_unconfirmed": _YES,
-    "tainted_arguments": {"type": "array", "items": _TEXT},
-    "reply": _TEXT,
-    "error": _TEXT,
-}
+
+def _status(*words: str) -> Schema:
+    return {"properties": {"status": {"enum": list(words)}}}
+
+
+def _records() -> dict[str, Any]:
+    """The schemas of the structs, each under its name; usage has one form for all of them."""
+    _, components = msgspec.json.schema_components(RECORDS, ref_template="#/definitions/{name}")
+    del components["Usage"]
+    text = json.dumps(components).replace("#/definitions/Usage", "#/definitions/spent")
+    found: dict[str, Any] = json.loads(text)
+    found["Provenance"]["properties"]["inputs_hash"] |= HASH
+    return found
+
+
+def _parts() -> dict[str, Any]:
+    """What is written by hand: meters, and usage as the output shows it and as a record holds it."""
+    tokens = dict.fromkeys(("input_tokens", "output_tokens", "estimated_tokens", "cached_tokens"), _COUNT)
+    meter = {"used": _COUNT, "limit": _COUNT_OR_NULL, "remaining": _COUNT_OR_NULL}
+    money = dict.fromkeys(meter, _AMOUNT)
+    visits: dict[str, Schema] = {"most_visited_state": {"type": "string"}, "visits": {"type": "integer", "minimum": 2}}
+    return {
+        "usage": _required({**tokens, "usd": _AMOUNT}, "input_tokens", "output_tokens"),
+        "spent": {"type": "object", "properties": {**tokens, "nano_usd": _COUNT}},
+        "diagnosis": _required(visits, *visits),
+        "limits": _required(
+            {
+                "steps": _required(meter, *meter),
+                "tokens": _required({**meter, "input": _COUNT, "output": _COUNT}, *meter, "input", "output"),
+                "usd": _required(money, *money),
+            },
+            "steps",
+            "tokens",
+        ),
+    }
+
+
+def _required(properties: Mapping[str, Schema], *names: str) -> Schema:
+    return {"type": "object", "required": list(names), "properties": dict(properties)}

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from mklang.engine.digests import content_hash
 from mklang.engine.guarding import Check
 from mklang.engine.requests import NO_USAGE, Attempt, Usage
 
@@ -84,11 +85,13 @@ class TraceStep(msgspec.Struct, kw_only=True):
     reply: str | None = None
     error: str | None = None
 
-    def to_wire(self) -> dict[str, object]:
-        """The JSON form, keys in the published order (L70, L71)."""
+    def to_wire(self, *, hashes: bool = False) -> dict[str, object]:
+        """The JSON form, keys in the published order (L70, L71); with ``hashes`` also that of the output."""
         wire: dict[str, object] = {"state": self.state, "tier": self.tier, **_present(self, _EXECUTION)}
+        if hashes and self.output is not None:
+            wire["output_hash"] = content_hash(self.output)
         if self.sub_trace is not None:
-            wire["sub_trace"] = _sub_trace(self.sub_trace)
+            wire["sub_trace"] = _sub_trace(self.sub_trace, hashes=hashes)
         if self.branch_errors:
             wire["branch_errors"] = [msgspec.to_builtins(failure) for failure in self.branch_errors]
         if self.attempts:
@@ -160,12 +163,12 @@ def _spent(step: TraceStep) -> dict[str, object]:
     return wire
 
 
-def _sub_trace(trace: SubTrace) -> list[object]:
+def _sub_trace(trace: SubTrace, *, hashes: bool) -> list[object]:
     """A callee's steps, or one list per branch with null for a branch that has none."""
     wire: list[object] = []
     for part in trace:
         if isinstance(part, TraceStep):
-            wire.append(part.to_wire())
+            wire.append(part.to_wire(hashes=hashes))
         else:
-            wire.append(None if part is None else [step.to_wire() for step in part])
+            wire.append(None if part is None else [step.to_wire(hashes=hashes) for step in part])
     return wire

@@ -50,6 +50,7 @@ def replay(loaded: Loaded, journal: JournalFile) -> Session:
         notice=f"replaying run {journal.begin.run}: no model is called",
         close=_nothing,
         guards=loaded.guards,
+        replayed=journal.begin.run,
         warnings=(*loaded.warnings, *changes(journal, loaded.machine, loaded.library)),
     )
 

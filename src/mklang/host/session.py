@@ -82,7 +82,8 @@ class Session:
     """A run that is ready to start.
 
     ``notice`` is one line about who answers, for a person; ``models`` None means that no model does. ``close`` lets go
-    of whoever answers. ``repeatable`` names acting tools that may be called again after a crash.
+    of whoever answers. ``repeatable`` names acting tools that may be called again after a crash. ``replayed`` names
+    the recorded run whose answers are used.
     """
 
     machine: Machine
@@ -96,6 +97,7 @@ class Session:
     repeatable: frozenset[str] = frozenset()
     warnings: tuple[Diagnostic, ...] = ()
     guards: RunGuards = NO_GUARDS
+    replayed: str = ""
 
     async def run(self, observer: Observer | None = None) -> Outcome:
         """Run to the end and let go of whoever answers, however it ends."""

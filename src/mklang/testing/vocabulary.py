@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-from mklang.engine.trace import TraceStep
+from mklang.engine.wire_keys import STEP_KEYS
 
 
 class Part(Enum):
@@ -112,13 +112,7 @@ KEYS: Mapping[Part, Mapping[str, str]] = {
         "usd": "What it cost all the same, in US dollars.",
     },
     Part.PINNED_OUTCOME: {"outcome": "'unknown': the call's outcome was never recorded."},
-    Part.STEP: dict.fromkeys(
-        (
-            *("cost" if name == "usage" else name for name in TraceStep.__struct_fields__),
-            *("judge_mapping", "noul_probs", "jev_threshold", "fence_applied"),  # a probability judge's (L70)
-        ),
-        "A key of the run's trace.",
-    ),
+    Part.STEP: {key.name: key.meaning for key in STEP_KEYS.values() if not key.asked_for},
 }
 
 STATUSES = ("done", "halt", "suspended")

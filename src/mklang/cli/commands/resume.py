@@ -13,10 +13,10 @@ from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.running import (
     LimitFlags,
     ModelFlags,
+    carry_out,
     limit_options,
     model_options,
     option_changes,
-    perform,
     refuse,
     tell_outcome,
     warn,
@@ -30,7 +30,6 @@ from mklang.host.guards import guards_of
 from mklang.host.inputs import parse_assignments
 from mklang.host.paths import runs_folder
 from mklang.host.runs import Keeping, KeptRun, check_same, go_on, reopen, stored_machines, stored_source, take_what_fits
-from mklang.host.seam import REAL
 from mklang.host.session import Loaded, Order, assemble, load
 from mklang.lang.values import Json
 
@@ -102,10 +101,8 @@ def command(run: str, *, quiet: bool, events: str | None, out: Output, **flags: 
     warn((*remarks, *notes), out)
     if not quiet and not out.json:
         out.aside(out.side_ink(one_line(f"# {kept.name} · {kept.session.notice}"), dim=True))
-    started = REAL.elapsed()
-    outcome = perform(kept, out, shown=not quiet and is_terminal(sys.stderr), events=events)
-    identity = (kept.name, str(kept.journal.path))
-    return tell_outcome(outcome, out, seconds=REAL.elapsed() - started, quiet=quiet, kept=identity)
+    ran = carry_out(kept.session, kept, out, shown=not quiet and is_terminal(sys.stderr), events=events)
+    return tell_outcome(ran, out, quiet=quiet)
 
 
 def _let_go(journal: JournalFile | None) -> None:

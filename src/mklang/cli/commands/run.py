@@ -18,11 +18,10 @@ from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.running import (
     LimitFlags,
     ModelFlags,
-    Runnable,
+    carry_out,
     limit_options,
     model_options,
     new_options,
-    perform,
     refuse,
     tell,
     tell_outcome,
@@ -34,7 +33,6 @@ from mklang.host.inputs import merged, parse_assignments, read_inputs
 from mklang.host.paths import runs_folder
 from mklang.host.replaying import find_recording, replay
 from mklang.host.runs import Keeping, KeptRun, begin
-from mklang.host.seam import REAL
 from mklang.host.session import Order, Session, load, prepare
 from mklang.lang.values import Json
 
@@ -114,11 +112,8 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
     if not quiet:
         notice = one_line(f"# {session.machine.name} · {session.notice}")
         out.aside(out.side_ink(out.side_ink.fold(notice, "#   "), dim=True))
-    started = REAL.elapsed()
-    runnable: Runnable = kept or session
-    outcome = perform(runnable, out, shown=not quiet and is_terminal(sys.stderr), events=events)
-    identity = (kept.name, str(kept.journal.path)) if kept else None
-    return tell_outcome(outcome, out, seconds=REAL.elapsed() - started, quiet=quiet, kept=identity)
+    ran = carry_out(session, kept, out, shown=not quiet and is_terminal(sys.stderr), events=events)
+    return tell_outcome(ran, out, quiet=quiet)
 
 
 def _refuse(problems: Sequence[Diagnostic], out: Output) -> int:

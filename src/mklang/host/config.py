@@ -17,6 +17,7 @@ from mklang.diagnostics import Diagnostic, has_errors
 from mklang.errors import ConfigError, DocumentError
 from mklang.host.config_maps import by_name, fields_of, key_of
 from mklang.host.judge_config import NO_JUDGES, Judges, read_judges
+from mklang.host.model_config import NO_FALLBACKS, Fallbacks, read_fallbacks, read_limits, read_models, read_prices
 from mklang.lang.fields import Fields, Findings, below
 from mklang.lang.files import read_source
 from mklang.lang.models import Tier
@@ -25,6 +26,8 @@ from mklang.lang.vocabulary import Shape, closest
 from mklang.lang.yaml_tree import Node, compose
 from mklang.llm.base import RESERVED_PARAMS, Params
 from mklang.llm.jev import is_reserved, why_no_writer
+from mklang.llm.pricing import OwnPrice
+from mklang.llm.retry import Limits
 
 FILE = "runtime.yaml"
 SYSTEM = Path("/etc/mklang") / FILE
@@ -35,6 +38,7 @@ class Protocol(Enum):
 
     AUTO = "auto"
     OPENAI_COMPAT = "openai_compat"
+    ANTHROPIC = "anthropic"
     EMBEDDED = "embedded"
 
 
@@ -49,7 +53,10 @@ class Layer(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderConfig:
-    """One provider as configured. A tier without an entry in ``judges`` is judged by its own model (L60)."""
+    """One provider as configured. A tier without an entry in ``judges`` is judged by its own model (L60).
+
+    ``tiers`` has each tier's first model, ``fallbacks`` those after it.
+    """
 
     name: str
     tiers: Mapping[Tier, str]
@@ -59,6 +66,9 @@ class ProviderConfig:
     api_key_file: str | None = None
     judges: Judges = field(default_factory=lambda: NO_JUDGES)
     params: Mapping[Tier, Params] = field(default_factory=lambda: MappingProxyType({}))
+    fallbacks: Fallbacks = field(default_factory=lambda: NO_FALLBACKS)
+    limits: Limits = field(default_factory=Limits)
+    prices: Mapping[str, OwnPrice] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +155,9 @@ _PROVIDER = by_name(
     key_of("api_key_file"),
     key_of("judge", Shape.TEXT),  # or a map: see judge_config
     key_of("params", Shape.VALUES),
+    key_of("limits", Shape.VALUES),
+    key_of("prices", Shape.VALUES),
+    key_of("fallback", Shape.VALUES),
 )
 _TIERS = by_name(*[key_of(tier.value, required=True) for tier in Tier])
 _PARAMS = by_name(*[key_of(tier.value, Shape.VALUES) for tier in Tier])
@@ -170,19 +183,24 @@ def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
     fields = fields_of(node, _PROVIDER, findings, where)
     if fields is None:
         return ProviderConfig(name=name, tiers={})
+    models = _read_tiers(fields)
     return ProviderConfig(
         name=name,
-        tiers=_read_tiers(fields),
+        tiers=MappingProxyType({tier: listed[0] for tier, listed in models.items()}),
         protocol=Protocol(fields.choice("protocol") or "auto"),
         base_url=fields.text("base_url"),
         api_key_env=fields.text("api_key_env"),
         api_key_file=fields.text("api_key_file"),
         judges=read_judges(fields),
         params=_read_params(fields),
+        fallbacks=read_fallbacks(fields, models),
+        limits=read_limits(fields),
+        prices=read_prices(fields),
     )
 
 
-def _read_tiers(provider: Fields) -> Mapping[Tier, str]:
+def _read_tiers(provider: Fields) -> dict[Tier, list[str]]:
+    """The models of each tier, in the order in which they are asked."""
     if "tiers" not in provider:
         return {}
     tiers = fields_of(
@@ -190,11 +208,11 @@ def _read_tiers(provider: Fields) -> Mapping[Tier, str]:
     )
     if tiers is None:
         return {}
-    models = {tier: model for tier in Tier if (model := tiers.text(tier.value))}
-    for tier, model in models.items():
-        if is_reserved(model):
+    models = {tier: listed for tier in Tier if (listed := read_models(tiers, tier))}
+    for tier, listed in models.items():
+        for model in filter(is_reserved, listed):
             tiers.problem("judge-as-tier", tier.value, why_no_writer(model))
-    return MappingProxyType(models)
+    return models
 
 
 def _read_params(provider: Fields) -> Mapping[Tier, Params]:

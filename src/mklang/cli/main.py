@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, Entry] = {
     "graph": Entry("mklang.cli.commands.graph", "Draw a machine, and the way of a run through it."),
     "schema": Entry("mklang.cli.commands.schema", "Print the JSON Schema of machines, or of a run's output."),
     "audit": Entry("mklang.cli.commands.audit", "Find model output that reaches an effect with no guard on the way."),
+    "gates": Entry("mklang.cli.commands.gates", "Which gate of a state would fire on a text, and why."),
     "guard": Entry("mklang.cli.commands.guard", "Hold values against a guard: schema, bounds, forbidden texts."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
 }

@@ -26,6 +26,7 @@ from mklang.engine.options import Reaction, RunOptions
 from mklang.engine.outcome import Done, Halted, Outcome, Suspended, to_wire
 from mklang.engine.provenance import Provenance
 from mklang.errors import UsageError
+from mklang.host.judge_config import Manner
 from mklang.host.paths import runs_folder
 from mklang.host.provenance import provenance_of
 from mklang.host.runs import KeptRun
@@ -43,6 +44,7 @@ class ModelFlags(TypedDict):
     provider: str | None
     model: str | None
     base_url: str | None
+    judge: str | None
 
 
 class LimitFlags(TypedDict):
@@ -73,6 +75,11 @@ class Runnable(Protocol):
 def model_options(command: _Command) -> _Command:
     """Give a command the flags of :class:`ModelFlags`."""
     for option in (
+        click.option(
+            "--judge",
+            type=click.Choice([manner.value for manner in Manner]),
+            help="How to judge: pick the first true condition, or ask for a probability of each (noul).",
+        ),
         click.option("--base-url", metavar="URL", help="A server that speaks the OpenAI protocol; needs --model."),
         click.option("--model", metavar="NAME|FILE", help="A model of the provider, or a GGUF file to run in-process."),
         click.option("--provider", metavar="NAME", help="A provider of the configuration, instead of its active one."),
@@ -80,6 +87,11 @@ def model_options(command: _Command) -> _Command:
     ):
         command = option(command)
     return command
+
+
+def manner_of(flags: ModelFlags) -> Manner | None:
+    """How the flags say to judge."""
+    return Manner(flags["judge"]) if flags["judge"] else None
 
 
 def limit_options(command: _Command) -> _Command:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from types import MappingProxyType
+from typing import TypeAlias
 
 from mklang.engine.humans import choose_gate
 from mklang.engine.level import Level, StateHalt
@@ -21,6 +22,8 @@ from mklang.lang.values import Json
 
 CLEAN_METHODS = frozenset({"json", "noul_first_ge"})
 RAW_CHARS = 200
+Note: TypeAlias = "tuple[Sequence[Gate], Verdict, Gate | None, bool]"
+"""The gates a judge was asked about, its verdict, the gate that fired by it, and whether the decision is in doubt."""
 
 
 class Decision:
@@ -35,7 +38,7 @@ class Decision:
         self.result = result
         self.step = step
         self.judged = False
-        self.notes: list[tuple[Sequence[Gate], Verdict, Gate | None, bool]] = []
+        self.notes: list[Note] = []
         self.gates: Sequence[Gate] = state.gates
         if level.repairs:
             self.gates = [gate for gate in state.gates if not _spent(level, state, gate)]

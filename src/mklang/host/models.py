@@ -16,7 +16,7 @@ from mklang.diagnostics import Diagnostic
 from mklang.engine.options import OnUncertain
 from mklang.errors import ConfigError, UsageError
 from mklang.host.config import Protocol, ProviderConfig, RuntimeConfig, find_config
-from mklang.host.judge_config import NO_JUDGES, Judges, Manner
+from mklang.host.judge_config import NO_JUDGES, JudgeConfig, Judges, Manner
 from mklang.host.judging import Around, Judging, Writers, make_judging
 from mklang.host.keys import KeyPlaces, beside, find_key
 from mklang.host.seam import REAL, Seam
@@ -63,6 +63,7 @@ KNOWN_PROVIDERS: Mapping[str, Known] = {
 class _Surroundings:
     environ: Mapping[str, str]
     seam: Seam
+    manner: Manner | None = None
 
     def traffic(self) -> Traffic:
         """The traffic to one endpoint."""
@@ -107,6 +108,7 @@ def choose_models(
     provider: str | None = None,
     model: str | None = None,
     base_url: str | None = None,
+    judge: Manner | None = None,
     environ: Mapping[str, str] | None = None,
     seam: Seam = REAL,
 ) -> Models:
@@ -114,10 +116,12 @@ def choose_models(
 
     ``base_url`` with ``model`` is one model at an endpoint; a ``model`` that is a file, or ends in ``.gguf``, runs in
     this process; any other ``model`` replaces every tier's of the configured provider. Without these the configuration
-    decides (L99), and without one the embedded model answers. Raises ``UsageError`` for a combination that means
-    nothing, ``ConfigError``, ``MissingExtra``, and ``DocumentError`` for a configuration with problems.
+    decides (L99), and without one the embedded model answers. ``judge`` says how is judged, whatever the configuration
+    says: a judge that is configured that way stays, else each tier's own model judges. Raises ``UsageError`` for a
+    combination that means nothing, ``ConfigError``, ``MissingExtra``, and ``DocumentError`` for a configuration with
+    problems.
     """
-    around = _Surroundings(os.environ if environ is None else environ, seam)
+    around = _Surroundings(os.environ if environ is None else environ, seam, judge)
     if model and is_reserved(model):
         raise UsageError(f"--model {model}: {why_no_writer(model)}")
     if base_url:
@@ -175,13 +179,14 @@ def _one_model(
         api_key=address.key if address else None,
         traffic=address.traffic if address else None,
     )
-    judging = make_judging(NO_JUDGES, writers, Around(environ=around.environ, traffic=around.traffic))
+    near = Around(environ=around.environ, traffic=around.traffic)
+    judging = make_judging(_as_asked(NO_JUDGES, None, around.manner), writers, near)
     return _models(tiers, judging, notice)
 
 
 def _configured(config: RuntimeConfig, provider: ProviderConfig, model: str | None, around: _Surroundings) -> Models:
     ids = {tier: model or provider.tiers[tier] for tier in Tier}
-    judges = _by_model(provider.judges, model)
+    judges = _as_asked(provider.judges, model, around.manner)
     address = None if provider.protocol is Protocol.EMBEDDED else _address(config, provider, around)
     endpoint = address and OpenAICompat(address.base_url, traffic=address.traffic, api_key=address.key)
     where = f"at {endpoint.base_url}" if endpoint else "in this process"
@@ -224,11 +229,14 @@ def _models(
     )
 
 
-def _by_model(judges: Judges, model: str | None) -> Judges:
-    """A model named on the command line judges too, but for judges that no model can stand in for."""
-    if model is None:
-        return judges
-    return {tier: judge for tier, judge in judges.items() if judge.manner is Manner.NOUL}
+def _as_asked(judges: Judges, model: str | None, manner: Manner | None) -> Judges:
+    """The judges with what the command line says: a model, which judges too unless a judge gives probabilities, and
+    a manner, which stands over any other."""
+    found = {tier: judge for tier, judge in judges.items() if model is None or judge.manner is Manner.NOUL}
+    if manner is None:
+        return found
+    plain = JudgeConfig(manner=manner)
+    return {tier: judge if (judge := found.get(tier, plain)).manner is manner else plain for tier in Tier}
 
 
 def _threshold(judging: Judging) -> str:

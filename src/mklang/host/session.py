@@ -23,6 +23,7 @@ from mklang.errors import DocumentError
 from mklang.hooks.registry import HookRegistry
 from mklang.host.guards import NO_GUARDS, RunGuards, guards_of, unguarded
 from mklang.host.inputs import undeclared
+from mklang.host.judge_config import Manner
 from mklang.host.library import SUFFIXES, callees_of, library_around
 from mklang.host.models import Models, choose_models
 from mklang.host.seam import REAL, Seam
@@ -42,7 +43,8 @@ class Order:
     """What somebody wants to be run. ``inputs`` are context paths with values; ``strict`` refuses unknown versions.
 
     ``guards`` is a further file of bindings; ``strict_effects`` refuses machines that act on what no guard looks at.
-    ``run_seconds`` bounds the run, ``request_seconds`` one request; None means no bound.
+    ``judge`` says how decisions are judged, over what is configured. ``run_seconds`` bounds the run,
+    ``request_seconds`` one request; None means no bound.
     """
 
     path: str
@@ -52,6 +54,7 @@ class Order:
     provider: str | None = None
     model: str | None = None
     base_url: str | None = None
+    judge: Manner | None = None
     strict: bool = False
     guards: str | None = None
     strict_effects: bool = False
@@ -140,7 +143,12 @@ def assemble(
     hooks = HookRegistry({**loaded.guards.hooks, **(hooks or {})})
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
     models = choose_models(
-        config=order.config, provider=order.provider, model=order.model, base_url=order.base_url, seam=seam
+        config=order.config,
+        provider=order.provider,
+        model=order.model,
+        base_url=order.base_url,
+        judge=order.judge,
+        seam=seam,
     )
     live = LiveOracle(models=models.tiers, judge=models.judge, tools=tools, hooks=hooks, nonce=seam.nonce)
     timed = TimedOracle(

@@ -15,6 +15,7 @@ from mklang.cli.running import (
     ModelFlags,
     carry_out,
     limit_options,
+    manner_of,
     model_options,
     option_changes,
     refuse,
@@ -148,6 +149,7 @@ def _prepare(journal: JournalFile, loaded: Loaded, flags: _Flags) -> KeptRun:
         provider=flags["provider"],
         model=flags["model"],
         base_url=flags["base_url"],
+        judge=manner_of(flags),
         run_seconds=flags["timeout"],
         request_seconds=flags["request_timeout"],
     )

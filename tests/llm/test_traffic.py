@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
@@ -150,6 +151,17 @@ def test_tokens_of_a_minute_are_kept_and_put_right_by_what_was_used() -> None:
     assert asyncio.run(scenario(500)) == [0.0, 60.0, 120.0, 180.0]
 
 
+@dataclass
+class Left:
+    """A run that has so many seconds left."""
+
+    run: float | None = None
+    request_seconds: float | None = None
+
+    def run_left(self) -> float | None:
+        return self.run
+
+
 def one(
     *outcomes: Exception | str, patience: Patience | None = None, retry: RetryPolicy | None = None
 ) -> tuple[object, Slept]:
@@ -172,7 +184,7 @@ def one(
 
 @pytest.mark.parametrize("status", [429, 500])
 def test_a_pause_that_cannot_end_before_the_run_does_fails_at_once(status: int) -> None:
-    patience = Patience(run_left=lambda: 3.0)
+    patience = Left(run=3.0)
     failed, slept = one(Transient("busy", 5.0, status=status), "ok", patience=patience)
     assert isinstance(failed, TimeExhausted)
     assert "a pause of 5 s is due and the run has 3 s left" in str(failed)
@@ -181,7 +193,7 @@ def test_a_pause_that_cannot_end_before_the_run_does_fails_at_once(status: int) 
 
 
 def test_a_pause_that_cannot_end_before_the_request_must_fails_as_the_provider() -> None:
-    patience = Patience(request_seconds=4.0)
+    patience = Left(request_seconds=4.0)
     failed, slept = one(Transient("a", 3.0, status=429), Transient("b", 3.0, status=429), patience=patience)
     assert type(failed) is ProviderFailed
     assert (failed.status, slept.pauses) == (429, [3.0])

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heappop, heappush
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from msgspec.structs import asdict
 
@@ -105,12 +105,28 @@ class Limits:
     tpm: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long there is to wait: what the run has left, in seconds, and what one request may take. None: no bound."""
+class Patience(Protocol):
+    """How long there is to wait, in seconds; None means no bound."""
 
-    run_left: Callable[[], float | None] = lambda: None
+    @property
+    def request_seconds(self) -> float | None:
+        """What one request may take."""
+        ...
+
+    def run_left(self) -> float | None:
+        """What the run has left."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endless:
+    """Patience without a bound for the run."""
+
     request_seconds: float | None = None
+
+    def run_left(self) -> float | None:
+        """No bound."""
+        return None
 
 
 @dataclass(slots=True)
@@ -149,7 +165,7 @@ class Traffic:
         self.pace = pace
         self._retry = retry or RetryPolicy()
         self._limits = limits or Limits()
-        self._patience = patience or Patience()
+        self._patience: Patience = patience or Endless()
         self._queue: list[_Waiter] = []
         self._order = itertools.count()
         self._taken = False

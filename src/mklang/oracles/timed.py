@@ -12,10 +12,33 @@ from mklang.engine.requests import Answer, Judge, Observation, Produce, Produced
 from mklang.errors import AnswerFailed, ProviderFailed, TimeExhausted, ToolFailed
 
 
-class TimedOracle:
-    """Wraps a live oracle. ``elapsed`` counts seconds and never goes back; the run's time starts at the first request.
+class RunClock:
+    """What a run and a request may take, in seconds; None means no bound. The run's time starts at its first request.
 
-    ``run_seconds`` bounds the run, ``request_seconds`` one request to a model, judge or tool; None means no bound.
+    ``elapsed`` counts seconds and never goes back. Whoever waits on behalf of a request asks here whether there is time.
+    """
+
+    def __init__(
+        self, elapsed: Callable[[], float], *, run_seconds: float | None = None, request_seconds: float | None = None
+    ) -> None:
+        self.elapsed = elapsed
+        self.run_seconds = run_seconds
+        self.request_seconds = request_seconds
+        self._deadline: float | None = None
+
+    def run_left(self) -> float | None:
+        """What is left of the run's time; the first call starts it."""
+        if self.run_seconds is None:
+            return None
+        now = self.elapsed()
+        if self._deadline is None:
+            self._deadline = now + self.run_seconds
+        return self._deadline - now
+
+
+class TimedOracle:
+    """Wraps a live oracle. Bounds the run, and one request to a model, judge or tool.
+
     People are not timed here: a question has a deadline of its own.
     """
 
@@ -26,36 +49,34 @@ class TimedOracle:
         elapsed: Callable[[], float],
         run_seconds: float | None = None,
         request_seconds: float | None = None,
+        clock: RunClock | None = None,
     ) -> None:
+        """``clock`` is one that others look at too, in place of one of its own."""
         self._inner = inner
-        self._elapsed = elapsed
-        self._run_seconds = run_seconds
-        self._request_seconds = request_seconds
-        self._deadline: float | None = None
+        self._clock = clock or RunClock(elapsed, run_seconds=run_seconds, request_seconds=request_seconds)
 
     async def answer(self, request: Request, /) -> Answer:
         """The inner answer with the seconds it took; fails when there is no time, or not enough."""
-        started = self._elapsed()
-        if self._run_seconds is not None and self._deadline is None:
-            self._deadline = started + self._run_seconds
+        clock = self._clock
+        started, left = clock.elapsed(), clock.run_left()
         if not isinstance(request, Produce | Judge | Tool):
             return await self._inner.answer(request)
-        left = None if self._deadline is None else self._deadline - started
         if left is not None and left <= 0:
-            raise TimeExhausted(f"{self._run_seconds:g} s have passed")
-        allowed = [seconds for seconds in (left, self._request_seconds) if seconds is not None]
+            raise TimeExhausted(f"{clock.run_seconds:g} s have passed")
+        allowed = [seconds for seconds in (left, clock.request_seconds) if seconds is not None]
         try:
             async with asyncio.timeout(min(allowed) if allowed else None):
                 answer = await self._inner.answer(request)
         except TimeoutError:
             raise self._too_late(request, left) from None
         if isinstance(answer, Produced | Verdict | Observation):
-            return msgspec.structs.replace(answer, seconds=round(self._elapsed() - started, 6))
+            return msgspec.structs.replace(answer, seconds=round(clock.elapsed() - started, 6))
         return answer
 
     def _too_late(self, request: Produce | Judge | Tool, left: float | None) -> AnswerFailed:
-        if self._request_seconds is None or (left is not None and left < self._request_seconds):
-            return TimeExhausted(f"{self._run_seconds:g} s have passed")
+        run, one = self._clock.run_seconds, self._clock.request_seconds
+        if one is None or (left is not None and left < one):
+            return TimeExhausted(f"{run:g} s have passed")
         if isinstance(request, Tool):
-            return ToolFailed(f"tool '{request.name}': no answer within {self._request_seconds:g} s")
-        return ProviderFailed(f"no answer within {self._request_seconds:g} s")
+            return ToolFailed(f"tool '{request.name}': no answer within {one:g} s")
+        return ProviderFailed(f"no answer within {one:g} s", cause="timeout")

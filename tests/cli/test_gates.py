@@ -255,6 +255,17 @@ def test_the_manner_of_judging_is_passed_on(use: Use, monkeypatch: pytest.Monkey
     assert seen == [None, Manner.NOUL, Manner.CHOICE] * 2
 
 
+@pytest.mark.rule("S29")
+def test_every_call_to_the_judge_is_in_the_log(
+    use: Use, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    use(noul(0.2, 0.8))
+    with caplog.at_level("INFO", "mklang.judge"):
+        gates("sort", "--text", "x", "--set", "amount=500", "--repeat", "2", capsys=capsys)
+    assert [record.__dict__["judge"]["noul_probs"] for record in caplog.records] == [[0.2, 0.8]] * 2
+    assert [record.__dict__["judge"]["chosen_index"] for record in caplog.records] == [None] * 2
+
+
 @pytest.mark.model
 @pytest.mark.skipif(not embedded_available(), reason="needs the extra 'local'")
 @pytest.mark.parametrize("manner", ["choice", "noul"])

@@ -30,6 +30,7 @@ from mklang.host.seam import REAL, Seam
 from mklang.lang.models import HookCondition, Machine, Tool
 from mklang.lang.reader import read_file
 from mklang.lang.values import Json
+from mklang.oracles.judge_log import LoggedOracle
 from mklang.oracles.live import LiveOracle
 from mklang.oracles.timed import TimedOracle
 from mklang.tools.registry import ToolRegistry
@@ -162,7 +163,7 @@ def assemble(
             judged(order.options, models), trusted=order.options.trusted | trusted, guards=loaded.guards.table
         ),
         guards=loaded.guards,
-        oracle=timed,
+        oracle=LoggedOracle(timed),
         notice=models.notice,
         close=models.aclose,
         models=_ids(models),

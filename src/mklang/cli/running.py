@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import ClassVar, Protocol, TypedDict, TypeVar, assert_never
 import click
 import msgspec
 
+from mklang.cli.event_file import written_to
 from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Ink, Output, envelope, is_terminal, one_line
@@ -230,7 +230,7 @@ def perform(runnable: Runnable, out: Output, *, shown: bool, events: str | None 
     with ExitStack() as stack:
         observers: list[Observer] = []
         if events is not None:
-            observers.append(stack.enter_context(_written_to(events)))
+            observers.append(stack.enter_context(written_to(events)))
         if shown:
             from mklang.cli.progress import Progress  # rich costs more than the rest together
 
@@ -247,22 +247,6 @@ def _all(observers: list[Observer]) -> Observer | None:
             observer(event)
 
     return tell_all
-
-
-@contextmanager
-def _written_to(path: str) -> Iterator[Observer]:
-    """An observer that writes events to a file as JSON lines, each at once."""
-    try:
-        stream = open(path, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - closed below; '-' and devices are paths too
-    except OSError as error:
-        raise UsageError(f"--events {path}: cannot be written: {error.strerror}") from error
-
-    def write(event: AnyEvent) -> None:
-        stream.write(json.dumps(msgspec.to_builtins(event), ensure_ascii=True) + "\n")
-        stream.flush()
-
-    with stream:
-        yield write
 
 
 def tell_outcome(ran: Ran, out: Output, *, quiet: bool) -> int:

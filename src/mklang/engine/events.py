@@ -1,4 +1,7 @@
-"""What a run says while it runs (L116): small frozen values, each naming its machine, depth and run."""
+"""What a run says while it runs (L116): small frozen values, each naming its machine, depth and run.
+
+A run that is taken up again tells its story from the beginning, recorded answers included.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from mklang.engine.outcome import Limits
 from mklang.engine.requests import Usage
 
 
@@ -20,9 +24,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class RunStart(Event, frozen=True, kw_only=True, tag="run-start"):
-    """A machine begins at ``entry``."""
+    """A machine begins at ``entry``; ``resumed`` in a run that is taken up again. ``limits`` count all tokens."""
 
     entry: str
+    limits: Limits
+    resumed: bool = False
 
 
 class StateStart(Event, frozen=True, kw_only=True, tag="state-start"):
@@ -55,6 +61,7 @@ class StateDone(Event, frozen=True, kw_only=True, tag="state-done"):
     output: str | None = None
     branches: int | None = None
     truncated: bool = False
+    finish_reason: str | None = None
     error: str | None = None
 
 
@@ -141,6 +148,7 @@ class RunFinished(Event, frozen=True, kw_only=True, tag="run-finished"):
     error: str | None
     at: str | None
     usage: Usage
+    limits: Limits
 
 
 LlmEvent: TypeAlias = LlmStart | LlmDelta | LlmRetry | LlmDone | LlmError
@@ -148,6 +156,36 @@ AnyEvent: TypeAlias = (
     RunStart | StateStart | ModelAsked | LlmEvent | BranchDone | StateDone | UntrustedControlFlow | RunFinished
 )
 Observer: TypeAlias = Callable[[AnyEvent], None]
+
+
+_ALWAYS: dict[type[Event], frozenset[str]] = {
+    RunStart: frozenset({"resumed"}),
+    StateDone: frozenset({"gate", "to"}),
+    RunFinished: frozenset({"error", "at"}),
+}
+"""Keys that are written although they are null or false."""
+
+
+def to_wire(event: AnyEvent) -> dict[str, object]:
+    """The JSON form (L116): what is absent has no key, a usage is told as ``tokens``, and ``usd`` where it is known."""
+    wire: dict[str, object] = {"type": event.__struct_config__.tag}
+    always = _ALWAYS.get(type(event), frozenset())
+    for name in event.__struct_fields__:
+        value = getattr(event, name)
+        if isinstance(value, Usage):
+            wire |= _spent(value, always=not isinstance(event, StateDone))
+        elif isinstance(value, Limits):
+            wire[name] = value.to_wire()
+        elif name in always or not (value is None or value is False):
+            wire[name] = value
+    return wire
+
+
+def _spent(usage: Usage, *, always: bool) -> dict[str, object]:
+    wire: dict[str, object] = {"tokens": usage.to_wire()} if always or usage.total else {}
+    if usage.nano_usd:
+        wire["usd"] = usage.nano_usd / 1e9
+    return wire
 
 
 def preview(text: str | None) -> str | None:

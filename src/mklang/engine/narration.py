@@ -19,7 +19,7 @@ from mklang.engine.events import (
     preview,
 )
 from mklang.engine.level import Level, kind_of
-from mklang.engine.outcome import Done, Outcome, status_of
+from mklang.engine.outcome import Done, Limits, Meter, Outcome, status_of
 from mklang.engine.requests import Judge, Produce, Usage
 from mklang.engine.trace import TraceStep
 from mklang.lang.models import State, Tool
@@ -61,11 +61,22 @@ def _who(level: Level) -> _Who:
     }
 
 
+def _limits(level: Level) -> Limits:
+    """The steps of this level, and the tokens and the money that the whole run has spent: one pool (L65)."""
+    options, spent = level.shared.options, level.shared.pool.spent
+    return Limits(
+        steps=Meter(used=level.steps, limit=level.step_limit),
+        tokens=Meter(used=spent.total, limit=options.max_tokens),
+        nano_usd=Meter(used=spent.nano_usd, limit=options.max_nano_usd),
+        usage=spent,
+    )
+
+
 def tell_start(level: Level) -> None:
     """A machine begins."""
     observer = level.shared.observer
     if observer is not None:
-        observer(RunStart(entry=level.machine.entry, **_who(level)))
+        observer(RunStart(entry=level.machine.entry, limits=_limits(level), **_who(level)))
 
 
 def tell_state(level: Level, state: State) -> None:
@@ -98,6 +109,7 @@ def tell_step(level: Level, step: TraceStep) -> None:
                 output=preview(step.output),
                 branches=None if step.branches is None else len(step.branches),
                 truncated=step.truncated,
+                finish_reason=step.finish_reason,
                 error=step.error,
                 **_who(level),
             )
@@ -134,6 +146,7 @@ def tell_finished(level: Level, outcome: Outcome) -> None:
                 error=None if isinstance(outcome, Done) else outcome.error,
                 at=None if isinstance(outcome, Done) else outcome.at,
                 usage=level.usage,
+                limits=_limits(level),
                 **_who(level),
             )
         )

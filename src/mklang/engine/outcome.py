@@ -128,6 +128,25 @@ class Meter(msgspec.Struct, frozen=True, kw_only=True):
         return {"used": self.used, "limit": self.limit, "remaining": self.remaining}
 
 
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of each limit is used. ``usage`` is what counts towards tokens and money."""
+
+    steps: Meter
+    tokens: Meter
+    nano_usd: Meter
+    usage: Usage
+
+    def to_wire(self) -> dict[str, object]:
+        """The JSON form (L72); money only where it is limited."""
+        spent = {"input": self.usage.input_tokens, "output": self.usage.output_tokens}
+        wire: dict[str, object] = {"steps": self.steps.to_wire(), "tokens": self.tokens.to_wire() | spent}
+        money = self.nano_usd
+        if money.limit is not None:
+            left = money.remaining or 0
+            wire["usd"] = {"used": money.used / 1e9, "limit": money.limit / 1e9, "remaining": left / 1e9}
+        return wire
+
+
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """What every outcome carries. ``context`` is the final blackboard, ``visits`` counts entries per state.
 
@@ -141,6 +160,11 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     context: Mapping[str, Json]
     visits: Mapping[str, int]
     nano_usd: Meter = Meter(used=0, limit=None)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the run and how much of them is used."""
+        return Limits(steps=self.steps, tokens=self.tokens, nano_usd=self.nano_usd, usage=self.usage)
 
     def __repr__(self) -> str:
         """Short on purpose: asyncio renders a finished task's result, and a trace can be long."""
@@ -213,24 +237,15 @@ def diagnosis(outcome: Ended) -> tuple[str, int] | None:
 def to_wire(outcome: Outcome, *, hashes: bool = False) -> dict[str, object]:
     """The published run output, keys in order (L72). With ``hashes`` each step has its output's (L71)."""
     usage = outcome.usage
-    tokens = outcome.tokens.to_wire() | {"input": usage.input_tokens, "output": usage.output_tokens}
-    limits: dict[str, object] = {"steps": outcome.steps.to_wire(), "tokens": tokens}
     spent: dict[str, object] = dict(usage.to_wire())
     if usage.nano_usd:
         spent["usd"] = usage.nano_usd / 1e9
-    if outcome.nano_usd.limit is not None:
-        money = outcome.nano_usd
-        limits["usd"] = {
-            "used": money.used / 1e9,
-            "limit": (money.limit or 0) / 1e9,
-            "remaining": (money.remaining or 0) / 1e9,
-        }
     wire: dict[str, object] = {
         "status": status_of(outcome),
         "error": None if isinstance(outcome, Done) else outcome.error,
         "result": outcome.result if isinstance(outcome, Done) else None,
         "usage": spent,
-        "limits": limits,
+        "limits": outcome.limits.to_wire(),
         "trace": [step.to_wire(hashes=hashes) for step in outcome.trace],
     }
     match outcome:

@@ -16,6 +16,7 @@ import msgspec
 
 from mklang import __version__
 from mklang.durable.journal import FORMAT, Begin, End, JournalFile, create_journal, open_journal
+from mklang.durable.journal import Session as SessionLine
 from mklang.durable.service import (
     check_open,
     conclude,
@@ -25,7 +26,7 @@ from mklang.durable.service import (
     tightened,
 )
 from mklang.durable.service import take_up as note_session
-from mklang.engine.events import Observer
+from mklang.engine.events import AnyEvent, Observer, RunStart
 from mklang.engine.outcome import Outcome
 from mklang.engine.requests import Answer, Request
 from mklang.engine.run import arun
@@ -63,10 +64,14 @@ class KeptRun:
         """The run's name."""
         return self.journal.begin.run
 
+    def _told(self, observer: Observer | None) -> Observer | None:
+        taken_up = any(isinstance(line, SessionLine) for line in self.journal.lines)
+        return _says_resumed(observer) if observer is not None and taken_up else observer
+
     async def run(self, observer: Observer | None = None) -> Outcome:
         """Run to an outcome and write how it ended. Being interrupted is written down too, and goes on."""
         try:
-            outcome = await self.session.run(observer)
+            outcome = await self.session.run(self._told(observer))
             conclude(self.journal, outcome, at=self.seam.now().timestamp())
         except asyncio.CancelledError:
             self.journal.write(End(at=self.seam.now().timestamp(), status="interrupted"))
@@ -74,6 +79,15 @@ class KeptRun:
         finally:
             self.journal.close()
         return outcome
+
+
+def _says_resumed(observer: Observer) -> Observer:
+    """An observer that is told of every beginning that the run is taken up again (L116)."""
+
+    def tell(event: AnyEvent) -> None:
+        observer(msgspec.structs.replace(event, resumed=True) if isinstance(event, RunStart) else event)
+
+    return tell
 
 
 def begin(session: Session, keeping: Keeping, *, seam: Seam = REAL) -> KeptRun:

@@ -9,6 +9,7 @@ from typing import Unpack
 
 import click
 
+from mklang.cli.event_file import check_events_file
 from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.running import (
     LimitFlags,
@@ -85,6 +86,7 @@ def command(run: str, *, quiet: bool, events: str | None, out: Output, **flags: 
     """
     journal: JournalFile | None = None
     try:
+        check_events_file(events)
         values, remarks = parse_assignments(flags["assignments"])
         if flags["force"] and values:
             raise UsageError("--force begins a new run, which asks again; answer it when it has asked, without --force")

@@ -13,6 +13,7 @@ from typing import Unpack
 import click
 from click.core import ParameterSource
 
+from mklang.cli.event_file import check_events_file
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.running import (
@@ -95,6 +96,7 @@ def command(machine: str, *, quiet: bool, events: str | None, out: Output, **fla
     """
     try:
         _check_together(flags)
+        check_events_file(events)
         order, remarks = _order(machine, flags)
     except UsageError as error:
         raise click.UsageError(str(error), click.get_current_context()) from None

@@ -67,15 +67,21 @@ class Blackboard:
             value = value.get(key)
         return value
 
-    def branch(self, index: int, item: Json = None, mark: Marks | None = None) -> Blackboard:
-        """A copy for one fan-out branch: ``index``, and ``item`` with its mark where there is one (L29, L50)."""
+    def branches(self, count: int) -> list[Blackboard]:
+        """A copy for each branch of a fan-out over the same context, with its ``index`` (L29, L50)."""
+        provenance = self.provenance.branch({"index": Mark.NONE})
+        return [self._branch({"index": index}, provenance) for index in range(count)]
+
+    def branches_over(self, items: list[Json], mark: Marks) -> list[Blackboard]:
+        """A copy for each branch of a fan-out over a list with this mark, with its ``index`` and ``item``."""
+        provenance = self.provenance.branch({"index": Mark.NONE, "item": mark})
+        return [self._branch({"index": index, "item": item}, provenance) for index, item in enumerate(items)]
+
+    def _branch(self, own: dict[str, Json], provenance: Provenance) -> Blackboard:
+        """A copy with a branch's own values. Branches share one provenance: they only read."""
         copy = Blackboard.__new__(Blackboard)
-        copy.values = {**self.values, "index": index}
-        copy.provenance = self.provenance.branch()
-        copy.provenance.place(("index",), Mark.NONE)
-        if mark is not None:
-            copy.values["item"] = item
-            copy.provenance.place(("item",), mark)
+        copy.values = {**self.values, **own}
+        copy.provenance = provenance
         copy._rendered = {}
         copy._tails = {}
         return copy

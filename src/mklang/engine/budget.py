@@ -8,11 +8,12 @@ from mklang.engine.requests import NO_USAGE, Usage
 class Pool:
     """The tokens and the money of a whole run, every level and branch together. A limit of None means no limit."""
 
-    __slots__ = ("max_nano_usd", "max_tokens", "spent")
+    __slots__ = ("limited", "max_nano_usd", "max_tokens", "spent")
 
     def __init__(self, max_tokens: int | None, max_nano_usd: int | None) -> None:
         self.max_tokens = max_tokens
         self.max_nano_usd = max_nano_usd
+        self.limited = max_tokens is not None or max_nano_usd is not None
         self.spent: Usage = NO_USAGE
 
     def charge(self, usage: Usage) -> None:

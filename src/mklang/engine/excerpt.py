@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from itertools import islice
 
 from mklang.lang.values import Json
 
 dump: Callable[[Json], str] = json.JSONEncoder(ensure_ascii=False).encode
+_FEW = 16
+"""How many items of a list or map are rendered at first; twice as many whenever they were not enough."""
 
 
 def ends(value: Json, room: int) -> tuple[str, str, bool]:
@@ -15,49 +18,32 @@ def ends(value: Json, room: int) -> tuple[str, str, bool]:
 
     A text that is not longer than ``room`` is given whole, twice.
     """
-    head = _head(value, room + 1)
-    if len(head) <= room:
-        return head, head, False
-    return head[:room], _tail(value, room)[-room:], True
+    if not isinstance(value, list | dict):
+        text = dump(_both_ends(value, room))
+        return text[:room], text[-room:], len(text) > room
+    head, whole = _container(value, room, back=False)
+    tail = head if whole else _container(value, room, back=True)[0]
+    return head[:room], tail[-room:], len(head) > room
 
 
-def _head(value: Json, room: int) -> str:
-    """The whole text, or at least ``room`` characters from its beginning."""
-    if isinstance(value, str):
-        return dump(value) if len(value) <= room else dump(value[:room])[:-1]
+def _container(value: list[Json] | dict[str, Json], room: int, *, back: bool) -> tuple[str, bool]:
+    """Text whose one end is right for ``room`` characters, and whether no item was left out of it."""
+    count = _FEW
+    while len(value) > count:
+        text = dump(_some(value, count, room, back=back))
+        if len(text) > room:
+            return text, False
+        count *= 2
+    return dump(_some(value, count, room, back=back)), True
+
+
+def _some(value: list[Json] | dict[str, Json], count: int, room: int, *, back: bool) -> Json:
+    """Up to ``count`` items from one end, the long texts among them shortened to their ends."""
     if isinstance(value, list):
-        return _front("[", "]", ((None, item) for item in value), room)
-    if isinstance(value, dict):
-        return _front("{", "}", value.items(), room)
-    return dump(value)
+        return [_both_ends(item, room) for item in (value[-count:] if back else value[:count])]
+    some = list(islice(reversed(value.items()) if back else value.items(), count))
+    return {key: _both_ends(item, room) for key, item in (reversed(some) if back else some)}
 
 
-def _front(opening: str, closing: str, items: Iterable[tuple[str | None, Json]], room: int) -> str:
-    text = opening
-    for key, item in items:
-        text += ("" if text is opening else ", ") + ("" if key is None else f"{dump(key)}: ")
-        text += _head(item, room)
-        if len(text) >= room:
-            return text
-    return text + closing
-
-
-def _tail(value: Json, room: int) -> str:
-    """The whole text, or at least ``room`` characters up to its end."""
-    if isinstance(value, str):
-        return dump(value) if len(value) <= room else dump(value[-room:])[1:]
-    if isinstance(value, list):
-        return _back("[", "]", ((None, item) for item in reversed(value)), room)
-    if isinstance(value, dict):
-        return _back("{", "}", reversed(value.items()), room)
-    return dump(value)
-
-
-def _back(opening: str, closing: str, items: Iterable[tuple[str | None, Json]], room: int) -> str:
-    text = closing
-    for key, item in items:
-        text = _tail(item, room) + ("" if text is closing else ", ") + text
-        if len(text) >= room:
-            return text
-        text = ("" if key is None else f"{dump(key)}: ") + text
-    return opening + text
+def _both_ends(value: Json, room: int) -> Json:
+    return value[:room] + value[-room:] if isinstance(value, str) and len(value) > 2 * room else value

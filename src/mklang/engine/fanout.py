@@ -77,7 +77,7 @@ def _boards(level: Level, state: State) -> tuple[list[Blackboard], Marks]:
     """One blackboard for each branch, and the mark of the list it runs over."""
     board, spread = level.board, state.fan_out
     if isinstance(spread, Sample):
-        return [board.branch(index) for index in range(spread.count)], Mark.NONE
+        return board.branches(spread.count), Mark.NONE
     if not isinstance(spread, Over):
         raise TypeError(f"state '{state.id}' does not fan out")
     items = board.read(spread.items)
@@ -86,7 +86,7 @@ def _boards(level: Level, state: State) -> tuple[list[Blackboard], Marks]:
     if not isinstance(items, list):
         raise StateHalt(Reason.STATE_ERROR, f"over: path '{spread.items.path}' is not a list (got {type_name(items)})")
     mark = board.provenance.at(spread.items.keys)
-    return [board.branch(index, item, mark) for index, item in enumerate(items)], mark
+    return board.branches_over(items, mark), mark
 
 
 def _check_width(level: Level, state: State, width: int) -> None:

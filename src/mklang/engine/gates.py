@@ -62,7 +62,8 @@ class Decision:
             end = position + 1
             while end < len(self.gates) and isinstance(self.gates[end].condition, Prose):
                 end += 1
-            chosen = await self._judge(self.gates[position:end], after=position)
+            batch = self.gates[position:end]
+            chosen = self._chosen(batch, await self._verdict(batch), after=position)
             if chosen is not None:
                 return chosen
             position = end
@@ -71,7 +72,7 @@ class Decision:
     def _judged_whole(self) -> bool:
         """Whether this state's judge answers a whole decision at once."""
         tiers = self.level.shared.options.whole_decisions
-        return bool(tiers) and (self.state.tier or self.level.machine.default_tier) in tiers
+        return bool(tiers) and self.level.tier_of(self.state) in tiers
 
     async def _walk_whole(self, start: int) -> Gate:
         """Ask once about every prose gate from here on, and walk the answers: hooks in between are asked lazily."""
@@ -130,10 +131,9 @@ class Decision:
             self.step.hook = name
         return answer.holds
 
-    async def _judge(self, batch: Sequence[Gate], *, after: int) -> Gate | None:
-        """Ask for the first true gate of a run of prose gates; None means none of them is (L62)."""
+    def _chosen(self, batch: Sequence[Gate], verdict: Verdict, *, after: int) -> Gate | None:
+        """The gate of a run of prose gates that a verdict means; None means none of them is true (L62)."""
         step = self.step
-        verdict = await self._verdict(batch)
         self.judged = True
         if verdict.read is Read.UNREAD or (verdict.index is not None and not 0 <= verdict.index < len(batch)):
             self._note(batch, verdict)
@@ -165,7 +165,7 @@ class Decision:
         request = Judge(
             key=key,
             state=self.state.id,
-            tier=self.state.tier or level.machine.default_tier,
+            tier=level.tier_of(self.state),
             conditions=tuple([gate.when for gate in batch]),
             output=text,
             reasoning=reasoning,

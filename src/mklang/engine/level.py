@@ -15,7 +15,7 @@ from mklang.engine.options import RunOptions
 from mklang.engine.oracle import Oracle, Remembering
 from mklang.engine.outcome import Outcome, PendingAsk, Reason
 from mklang.engine.requests import NO_USAGE, Answer, Request, Usage
-from mklang.lang.models import Generative, Machine, State
+from mklang.lang.models import Generative, Machine, State, Tier
 
 if TYPE_CHECKING:
     from mklang.engine.trace import SubTrace, TraceStep
@@ -91,7 +91,8 @@ class Shared:
 
     def ask_model(self, request: Request) -> Awaitable[Answer]:
         """Put a request that costs tokens to the oracle, unless the tokens are spent by the time its turn comes."""
-        self.check_tokens(request.key)
+        if self.pool.limited:
+            self.check_tokens(request.key)
         return self.oracle.answer(request) if self.limiter is None else self._in_turn(request, self.limiter, costs=True)
 
     async def _in_turn(self, request: Request, limiter: asyncio.Semaphore, *, costs: bool = False) -> Answer:
@@ -122,6 +123,7 @@ class Level:
         "repairs",
         "run_id",
         "shared",
+        "step_limit",
         "steps",
         "trace",
         "usage",
@@ -134,6 +136,7 @@ class Level:
         self.prefix = prefix
         self.depth = depth
         self.board = Blackboard(machine.context)
+        self.step_limit = _step_limit(machine, shared.options, depth)
         self.steps = 0
         self.entries = 0
         self.usage = NO_USAGE
@@ -145,22 +148,21 @@ class Level:
         self.run_id = ""
         self.parent_run_id: str | None = None
 
-    @property
-    def step_limit(self) -> int:
-        """The machine's step budget; the host's limit replaces the root's (L86)."""
-        options = self.shared.options
-        if self.depth == 0 and options.max_steps is not None:
-            return options.max_steps
-        return options.budgets.get(self.machine.name, self.machine.budget)
-
-    def tier_of(self, state: State) -> str:
+    def tier_of(self, state: State) -> Tier:
         """The tier a state runs and is judged at."""
-        return (state.tier or self.machine.default_tier).value
+        return state.tier or self.machine.default_tier
 
     def charge(self, usage: Usage) -> None:
         """Count what an answer cost, for this level and for the whole run."""
         self.usage = self.usage + usage
         self.shared.pool.charge(usage)
+
+
+def _step_limit(machine: Machine, options: RunOptions, depth: int) -> int:
+    """The machine's step budget; the host's limit replaces the root's (L86)."""
+    if depth == 0 and options.max_steps is not None:
+        return options.max_steps
+    return options.budgets.get(machine.name, machine.budget)
 
 
 def kind_of(state: State) -> str:

@@ -115,7 +115,8 @@ def _check_limits(level: Level, position: str) -> None:
     """Steps and tokens, before anything is asked (L36)."""
     if level.steps >= level.step_limit:
         raise StateHalt(Reason.BUDGET_EXHAUSTED, message=f"{level.steps} steps used, the budget is {level.step_limit}")
-    level.shared.check_tokens(f"{level.prefix}{level.entries + 1}:{position}")
+    if level.shared.pool.limited:
+        level.shared.check_tokens(f"{level.prefix}{level.entries + 1}:{position}")
 
 
 def _enter(level: Level, state: State) -> None:

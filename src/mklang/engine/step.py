@@ -69,7 +69,7 @@ async def _produce(
     request = Produce(
         key=key,
         state=state.id,
-        tier=state.tier or level.machine.default_tier,
+        tier=level.tier_of(state),
         system=system_message(state, nonce),
         user=f"{user}\n\n{feedback}" if feedback else user,
         reason=state.reason,

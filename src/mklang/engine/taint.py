@@ -85,12 +85,14 @@ class Provenance:
             found |= self.at(placeholder.keys)
         return found
 
-    def branch(self) -> Provenance:
-        """A copy for one fan-out branch."""
+    def branch(self, own: Mapping[str, Marks]) -> Provenance:
+        """A copy for the branches of a fan-out, with the marks of the variables that are their own."""
         copy = Provenance()
         copy._whole = dict(self._whole)
         copy._inner = dict(self._inner)
         copy.external = self.external
+        for name, mark in own.items():
+            copy.place((name,), mark)
         return copy
 
     def tainted_paths(self) -> list[str]:

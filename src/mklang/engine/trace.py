@@ -9,6 +9,7 @@ import msgspec
 from mklang.engine.digests import content_hash
 from mklang.engine.guarding import Check
 from mklang.engine.requests import NO_USAGE, Attempt, Usage
+from mklang.lang.models import Tier
 
 SubTrace: TypeAlias = "tuple[TraceStep, ...] | tuple[tuple[TraceStep, ...] | None, ...]"
 
@@ -47,11 +48,11 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
 
 
-class TraceStep(msgspec.Struct, kw_only=True):
+class TraceStep(msgspec.Struct, kw_only=True, gc=False):
     """One executed state. Absent facts are None, False or empty and do not appear in the wire form (L71)."""
 
     state: str
-    tier: str
+    tier: Tier
     step: int
     gate: str | None = None
     policy: str = ""
@@ -87,7 +88,7 @@ class TraceStep(msgspec.Struct, kw_only=True):
 
     def to_wire(self, *, hashes: bool = False) -> dict[str, object]:
         """The JSON form, keys in the published order (L70, L71); with ``hashes`` also that of the output."""
-        wire: dict[str, object] = {"state": self.state, "tier": self.tier, **_present(self, _EXECUTION)}
+        wire: dict[str, object] = {"state": self.state, "tier": self.tier.value, **_present(self, _EXECUTION)}
         if hashes and self.output is not None:
             wire["output_hash"] = content_hash(self.output)
         if self.sub_trace is not None:

@@ -83,7 +83,7 @@ def tell_state(level: Level, state: State) -> None:
     """A state is about to run."""
     observer = level.shared.observer
     if observer is not None:
-        kind, tier = kind_of(state), level.tier_of(state)
+        kind, tier = kind_of(state), level.tier_of(state).value
         observer(StateStart(state=state.id, step=level.steps + 1, kind=kind, tier=tier, **_who(level)))
 
 

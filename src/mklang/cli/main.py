@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, Entry] = {
     "runs": Entry("mklang.cli.commands.runs", "List, show, fork and prune the runs that are kept."),
     "check": Entry("mklang.cli.commands.check", "Find mistakes in machine files, without a model."),
     "lint": Entry("mklang.cli.commands.lint", "Find mistakes and suspicious places in machine files, without a model."),
+    "fmt": Entry("mklang.cli.commands.fmt", "Write machine files in the one way, comments kept."),
     "explain": Entry("mklang.cli.commands.explain", "What a code of check and lint means, and what to do."),
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
     "graph": Entry("mklang.cli.commands.graph", "Draw a machine, and the way of a run through it."),

@@ -79,7 +79,7 @@ def _texts(text: str) -> list[tuple[int, int, bool]]:
     found: list[tuple[int, int, bool]] = []
     try:
         while (event := parser.get_event()) is not None:
-            if isinstance(event, ScalarEvent):
+            if isinstance(event, ScalarEvent) and event.start_mark and event.end_mark:
                 found.append((event.start_mark.index, event.end_mark.index, event.style in ("|", ">")))
     finally:
         parser.dispose()

@@ -159,6 +159,11 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
         "too-many-problems": Problem(
             "There are too many errors to list.", "The file is probably no machine; the first errors tell."
         ),
+        "not-formattable": Problem(
+            "`fmt` cannot rewrite the document without losing something.",
+            "The message says what: a directive, a root in braces, a key marked with '?', an odd line break. The file "
+            "is left as it is; nothing is wrong with it otherwise.",
+        ),
         "machine-twice": Problem(
             "Two files hold a machine of the same name.",
             "A warning: a call means the later file, by name and folder. Give each machine its own name.",

@@ -34,6 +34,12 @@ from mklang.lang.reader import machine_from_text
 World = frozenset[int]
 SIZES = (2, 3, 4, 5)
 COST = Usage(90, 10)
+UNTRUE = {
+    "the text gives a recipe for soup",
+    "the text is a complaint about the food",
+    "the text asks for a rise in pay",
+}
+"""The conditions of the built-in controls that are false."""
 _TARGET = re.compile(r"- An output for which (.*)\.")
 
 
@@ -220,6 +226,8 @@ class Simulation:
         return Verdict(index=first, model="planted-choice", usage=self.cost)
 
     def _chance_of(self, output: str, condition: str) -> float:
+        if "mark" not in condition:
+            return 0.03 if condition in UNTRUE else 0.97
         mark = int(re.findall(r"\d+", condition)[-1])
         unclear = re.search(r"unclear about (\d+)", output)
         if unclear:

@@ -83,7 +83,7 @@ class Survey:
 
     async def measure(self) -> None:
         """Spend what the plan allows. Raises ``Spent`` and what a model or judge raises; what was learnt is kept."""
-        for text in self.material[: self.plan.samples]:
+        for text in self.material[: self.plan.samples // 2]:
             if self._take(text, Target(stratum=Stratum.MATERIAL)):
                 await self._look(self.outputs[-1])
         for call in range(self.plan.samples):

@@ -13,9 +13,10 @@ import pytest
 from mklang.errors import ConfigError, DocumentError, UsageError
 from mklang.host import models as models_module
 from mklang.host.models import EMBEDDED_NOTICE, Models, choose_models
+from mklang.host.places import Surroundings
+from mklang.host.seam import REAL
 from mklang.lang.models import Tier
 from mklang.llm.local import LocalModel, embedded_available, embedded_path
-from mklang.llm.openai_compat import OpenAICompat
 from tests.llm.asking import decide, write
 from tests.llm.stub_server import Asked, Scripted, StubServer, completion
 
@@ -83,10 +84,9 @@ def test_keys_of_the_environment_go_to_the_address_that_was_given(
 
 def test_a_services_key_does_not_travel_in_the_clear(nowhere: dict[str, str]) -> None:
     keys = {"OPENAI_API_KEY": "theirs"}
-    models = choose_models(base_url="http://10.0.0.5:8000/v1", model="m", environ={**nowhere, **keys})
-    backend = models.tiers[Tier.FAST].backend
-    assert isinstance(backend, OpenAICompat)
-    assert backend._transport._key is None
+    around = Surroundings(environ={**nowhere, **keys}, seam=REAL)
+    assert models_module._at_endpoint("http://10.0.0.5:8000/v1", "m", around).place.key is None
+    assert models_module._at_endpoint("https://models.example.com/v1", "m", around).place.key == "theirs"
 
 
 @needs_model

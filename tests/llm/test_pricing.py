@@ -66,13 +66,13 @@ def test_replies_and_failures_and_verdicts_carry_what_they_cost() -> None:
 
     async def scenario() -> tuple[Produced, ProviderFailed, Verdict, Verdict]:
         async with StubServer(Scripted(completion()), spent, *[Scripted(completion('{"choice": 1}'))] * 2) as server:
-            model = PricedBackend(endpoint(server.base_url), {"m": PRICE})
+            model = PricedBackend(endpoint(server.base_url), {"m": PRICE}.get)
             produced = await model.produce(write(), model="m")
             with pytest.raises(ProviderFailed) as caught:
                 await model.produce(write(), model="m")
             own = await ChoiceJudge({Tier.FAST: JudgeModel(model, "m")}).judge(decide())
             bare = ChoiceJudge({Tier.FAST: JudgeModel(endpoint(server.base_url), "m")})
-            wrapped = await PricedJudge(bare, {"m": PRICE}).judge(decide())
+            wrapped = await PricedJudge(bare, {Tier.FAST: PRICE}.get).judge(decide())
             await model.aclose()
             await bare.aclose()
             return produced, caught.value, own, wrapped
@@ -87,7 +87,7 @@ def test_a_provider_that_says_a_reply_cost_nothing_is_not_believed() -> None:
     async def scenario() -> Produced:
         usage = {"prompt_tokens": 7, "completion_tokens": 3, "cost": 0}
         async with StubServer(Scripted(completion(usage=usage))) as server:
-            model = PricedBackend(endpoint(server.base_url), {"m": PRICE, "other": None})
+            model = PricedBackend(endpoint(server.base_url), {"m": PRICE}.get)
             produced = await model.produce(write(), model="m")
             await model.aclose()
             return produced

@@ -17,7 +17,15 @@ from mklang.diagnostics import Diagnostic, has_errors
 from mklang.errors import ConfigError, DocumentError
 from mklang.host.config_maps import by_name, fields_of, key_of
 from mklang.host.judge_config import NO_JUDGES, Judges, read_judges
-from mklang.host.model_config import NO_FALLBACKS, Fallbacks, read_fallbacks, read_limits, read_models, read_prices
+from mklang.host.model_config import (
+    NO_FALLBACKS,
+    Fallbacks,
+    read_fallbacks,
+    read_limits,
+    read_models,
+    read_prices,
+    read_timeout,
+)
 from mklang.lang.fields import Fields, Findings, below
 from mklang.lang.files import read_source
 from mklang.lang.models import Tier
@@ -55,7 +63,7 @@ class Layer(Enum):
 class ProviderConfig:
     """One provider as configured. A tier without an entry in ``judges`` is judged by its own model (L60).
 
-    ``tiers`` has each tier's first model, ``fallbacks`` those after it.
+    ``tiers`` has each tier's first model, ``fallbacks`` those after it. ``timeout`` bounds one request, in seconds.
     """
 
     name: str
@@ -68,6 +76,7 @@ class ProviderConfig:
     params: Mapping[Tier, Params] = field(default_factory=lambda: MappingProxyType({}))
     fallbacks: Fallbacks = field(default_factory=lambda: NO_FALLBACKS)
     limits: Limits = field(default_factory=Limits)
+    timeout: float | None = None
     prices: Mapping[str, OwnPrice] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -156,6 +165,7 @@ _PROVIDER = by_name(
     key_of("judge", Shape.TEXT),  # or a map: see judge_config
     key_of("params", Shape.VALUES),
     key_of("limits", Shape.VALUES),
+    key_of("timeout", Shape.INTEGER),
     key_of("prices", Shape.VALUES),
     key_of("fallback", Shape.VALUES),
 )
@@ -195,6 +205,7 @@ def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
         params=_read_params(fields),
         fallbacks=read_fallbacks(fields, models),
         limits=read_limits(fields),
+        timeout=read_timeout(fields),
         prices=read_prices(fields),
     )
 

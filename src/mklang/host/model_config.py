@@ -57,6 +57,14 @@ def read_limits(provider: Fields) -> Limits:
     return Limits(concurrency=concurrency, rpm=fields.integer("rpm"), tpm=fields.integer("tpm"))
 
 
+def read_timeout(provider: Fields) -> float | None:
+    """``timeout``: seconds one request may take, whole ones."""
+    seconds = provider.integer("timeout")
+    if seconds == 0:
+        provider.problem("bad-value", "timeout", "'timeout' takes a number of seconds, 1 or more")
+    return float(seconds) if seconds else None
+
+
 def read_prices(provider: Fields) -> Mapping[str, OwnPrice]:
     """``prices``: for each model, US dollars for a million tokens in and out. A free model says 0 and 0."""
     found: dict[str, OwnPrice] = {}

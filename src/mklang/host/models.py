@@ -6,7 +6,6 @@ which the same person wrote; a key from the environment goes to the address give
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,18 +14,21 @@ from pathlib import Path
 from mklang.diagnostics import Diagnostic
 from mklang.engine.options import OnUncertain
 from mklang.errors import ConfigError, UsageError
-from mklang.host.config import Protocol, ProviderConfig, RuntimeConfig, find_config
-from mklang.host.judge_config import NO_JUDGES, JudgeConfig, Judges, Manner
+from mklang.host.config import ProviderConfig, RuntimeConfig, find_config
+from mklang.host.judge_config import NO_JUDGES, JudgeConfig, Judges, Manner, NoulProvider
 from mklang.host.judging import Around, Judging, Writers, make_judging
-from mklang.host.keys import KeyPlaces, beside, find_key
+from mklang.host.keys import key_in
+from mklang.host.places import Place, Places, Surroundings, at_address, in_process
+from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import Tier
 from mklang.llm.addresses import is_open
-from mklang.llm.base import NO_PARAMS, Backend, Judge, TierModel
+from mklang.llm.base import NO_PARAMS, Backend, Judge, Params, TierModel
+from mklang.llm.fallback import Alternative, FallbackBackend
 from mklang.llm.jev import is_reserved, why_no_writer
 from mklang.llm.local import EMBEDDED_NAME, LocalModel, embedded_available
-from mklang.llm.openai_compat import OpenAICompat
-from mklang.llm.retry import Pace, Traffic
+from mklang.llm.pricing import FREE, Price, PricedJudge, find_price
+from mklang.oracles.timed import RunClock
 
 EMBEDDED_NOTICE = (
     "using the embedded SmolLM2-135M model (tiny: for trying things out); point to a better one with "
@@ -38,53 +40,14 @@ NO_MODEL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A provider that ``protocol: auto`` knows by its name (L102): its address and the usual variable of its key."""
-
-    base_url: str | None
-    api_key_env: str | None
-
-
-KNOWN_PROVIDERS: Mapping[str, Known] = {
-    "azure": Known(None, "AZURE_OPENAI_API_KEY"),
-    "deepseek": Known("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    "google": Known("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
-    "hetzner": Known(None, "HETZNER_API_KEY"),
-    "local": Known(None, None),
-    "mistral": Known("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    "openai": Known("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    "openrouter": Known("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    "xai": Known("https://api.x.ai/v1", "XAI_API_KEY"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class _Surroundings:
-    environ: Mapping[str, str]
-    seam: Seam
-    manner: Manner | None = None
-
-    def traffic(self) -> Traffic:
-        """The traffic to one endpoint."""
-        return Traffic(pace=pace_of(self.seam))
-
-
-@dataclass(frozen=True, slots=True)
-class _Address:
-    """Where models are, the key that goes there, and the traffic that everybody who asks there shares."""
-
-    base_url: str
-    key: str | None
-    traffic: Traffic
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
     """Who answers a run's requests to models. ``notice`` says so in one line, for a person.
 
     ``judged_by`` names the model that judges each tier's states, ``whole_decisions`` the tiers judged by probabilities;
-    ``on_uncertain`` is what a doubtful decision of theirs leads to.
+    ``on_uncertain`` is what a doubtful decision of theirs leads to. ``unpriced`` names the models of a tier, judges and
+    other models for an outage included, whose price nobody knows. ``relay`` is told what models say while they write,
+    ``clock`` tells whoever waits for an endpoint how long there is; both are one run's.
     """
 
     tiers: Mapping[Tier, TierModel]
@@ -93,6 +56,9 @@ class Models:
     judged_by: Mapping[Tier, str] = field(default_factory=dict)
     whole_decisions: frozenset[Tier] = frozenset()
     on_uncertain: OnUncertain = OnUncertain.FLAG
+    unpriced: Mapping[Tier, tuple[str, ...]] = field(default_factory=dict)
+    relay: Relay
+    clock: RunClock
     warnings: tuple[Diagnostic, ...] = ()
 
     async def aclose(self) -> None:
@@ -121,122 +87,191 @@ def choose_models(
     combination that means nothing, ``ConfigError``, ``MissingExtra``, and ``DocumentError`` for a configuration with
     problems.
     """
-    around = _Surroundings(os.environ if environ is None else environ, seam, judge)
+    relay, clock = Relay(seam.elapsed), RunClock(seam.elapsed)
+    around = Surroundings(environ=os.environ if environ is None else environ, seam=seam, watch=relay, patience=clock)
     if model and is_reserved(model):
         raise UsageError(f"--model {model}: {why_no_writer(model)}")
     if base_url:
         if not model or provider or config:
             raise UsageError("--base-url goes with --model NAME, and with no --provider or --config")
-        return _at_endpoint(base_url, model, around)
-    if model and (model.lower().endswith(".gguf") or Path(model).is_file()):
+        chosen = _at_endpoint(base_url, model, around)
+    elif model and (model.lower().endswith(".gguf") or Path(model).is_file()):
         if provider:
             raise UsageError(f"--model {model} is a file and has no --provider")
-        notice = f"using {Path(model).name} in this process"
-        return _one_model(LocalModel(model), Path(model).stem, notice, around=around)
-    found = find_config(config, around.environ)
-    if found is not None:
-        return _configured(found, found.provider(provider), model, around)
+        chosen = _in_process(LocalModel(model, watch=relay), Path(model).stem, f"using {Path(model).name}")
+    else:
+        chosen = _from_configuration(find_config(config, around.environ), provider, model, around)
+    return _models(chosen, judge, around, relay=relay, clock=clock)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """The models that write, before anybody is found to judge. ``notice`` says who they are."""
+
+    place: Place
+    ids: Mapping[Tier, str]
+    notice: str
+    judges: Judges = field(default_factory=lambda: NO_JUDGES)
+    params: Mapping[Tier, Params] = field(default_factory=dict)
+    others: Mapping[Tier, tuple[Alternative, ...]] = field(default_factory=dict)
+    unpriced: Mapping[Tier, tuple[str, ...]] = field(default_factory=dict)
+    config: RuntimeConfig | None = None
+
+
+def _from_configuration(
+    config: RuntimeConfig | None, provider: str | None, model: str | None, around: Surroundings
+) -> _Chosen:
+    if config is not None:
+        return _configured(config, config.provider(provider), model, around)
     if model or provider:
         asked = f"--provider {provider}" if provider else f"--model {model}"
         raise UsageError(f"{asked} needs a runtime.yaml, and there is none; or say --base-url URL --model NAME")
     if not embedded_available():
         raise ConfigError(NO_MODEL)
-    return _one_model(LocalModel.embedded(), EMBEDDED_NAME, EMBEDDED_NOTICE, around=around)
+    return _in_process(LocalModel.embedded(watch=around.watch), EMBEDDED_NAME, EMBEDDED_NOTICE)
 
 
-def pace_of(seam: Seam) -> Pace:
-    """Waiting for real, by the seam's clock and dice."""
-    return Pace(
-        sleep=asyncio.sleep,
-        now=seam.now,
-        jitter=lambda: int(seam.nonce()[:8], 16) / 2**32,
-        elapsed=seam.elapsed,
-    )
-
-
-def _at_endpoint(base_url: str, model: str, around: _Surroundings) -> Models:
+def _at_endpoint(base_url: str, model: str, around: Surroundings) -> _Chosen:
     """One model at an address from the command line. OPENAI_API_KEY is for services, not for a http server nearby."""
-    key = around.environ.get("MKLANG_API_KEY")
+    key = key_in("MKLANG_API_KEY", around.environ)
     if not key and not is_open(base_url):
-        key = around.environ.get("OPENAI_API_KEY")
-    traffic = around.traffic()
-    endpoint = OpenAICompat(base_url, traffic=traffic, api_key=key)
-    notice = f"using {model} at {endpoint.base_url}"
-    return _one_model(endpoint, model, notice, around=around, address=_Address(endpoint.base_url, key, traffic))
+        key = key_in("OPENAI_API_KEY", around.environ)
+    place = at_address(base_url, key or None, around)
+    return _Chosen(place=place, ids=dict.fromkeys(Tier, model), notice=f"using {model} {place.where}")
 
 
-def _one_model(
-    backend: Backend, model: str, notice: str, *, around: _Surroundings, address: _Address | None = None
-) -> Models:
-    """One model for everything; ``address`` is where it is, unless it is in here."""
-    tiers = {tier: TierModel(backend=backend, model=model) for tier in Tier}
-    writers = Writers(
-        provider="endpoint" if address else "embedded",
-        ids=dict.fromkeys(Tier, model),
-        backend=lambda _: backend,
-        local=lambda _: backend if isinstance(backend, LocalModel) else LocalModel.embedded(),
-        base_url=address.base_url if address else None,
-        api_key=address.key if address else None,
-        traffic=address.traffic if address else None,
+def _in_process(local: LocalModel, model: str, notice: str) -> _Chosen:
+    said = notice if notice == EMBEDDED_NOTICE else f"{notice} in this process"
+    return _Chosen(place=in_process(local), ids=dict.fromkeys(Tier, model), notice=said)
+
+
+def _configured(config: RuntimeConfig, provider: ProviderConfig, model: str | None, around: Surroundings) -> _Chosen:
+    places = Places(config, around)
+    place = places.of(provider)
+    others: dict[Tier, tuple[Alternative, ...]] = {}
+    unpriced: dict[Tier, tuple[str, ...]] = {}
+    for tier, listed in provider.fallbacks.items() if model is None else ():
+        homes = [config.provider(other.provider) if other.provider else provider for other in listed]
+        others[tier] = tuple(
+            Alternative(
+                backend=places.of(home).backend(other.model),
+                model=other.model,
+                on=other.on,
+                params=home.params.get(tier, NO_PARAMS),
+            )
+            for other, home in zip(listed, homes, strict=True)
+        )
+        unpriced[tier] = tuple(
+            other.model for other, home in zip(listed, homes, strict=True) if places.of(home).price(other.model) is None
+        )
+    return _Chosen(
+        place=place,
+        ids={tier: model or provider.tiers[tier] for tier in Tier},
+        notice=f"using provider '{provider.name}' {place.where}: ",
+        judges=_with_model(provider.judges, model),
+        params=provider.params,
+        others=others,
+        unpriced=unpriced,
+        config=config,
     )
-    near = Around(environ=around.environ, traffic=around.traffic)
-    judging = make_judging(_as_asked(NO_JUDGES, None, around.manner), writers, near)
-    return _models(tiers, judging, notice)
 
 
-def _configured(config: RuntimeConfig, provider: ProviderConfig, model: str | None, around: _Surroundings) -> Models:
-    ids = {tier: model or provider.tiers[tier] for tier in Tier}
-    judges = _as_asked(provider.judges, model, around.manner)
-    address = None if provider.protocol is Protocol.EMBEDDED else _address(config, provider, around)
-    endpoint = address and OpenAICompat(address.base_url, traffic=address.traffic, api_key=address.key)
-    where = f"at {endpoint.base_url}" if endpoint else "in this process"
-    local = _LocalShelf(config)
-
-    def backend(name: str) -> Backend:
-        return endpoint or local(name)
-
-    tiers = {
-        tier: TierModel(backend=backend(ids[tier]), model=ids[tier], params=provider.params.get(tier, NO_PARAMS))
-        for tier in Tier
-    }
+def _models(chosen: _Chosen, manner: Manner | None, around: Surroundings, *, relay: Relay, clock: RunClock) -> Models:
+    place, ids, config = chosen.place, chosen.ids, chosen.config
+    writing = _Writing(chosen, around)
+    judges = _in_manner(chosen.judges, manner)
     writers = Writers(
-        provider=provider.name,
+        provider=place.name,
         ids=ids,
-        backend=backend,
-        local=local,
-        base_url=endpoint.base_url if endpoint else None,
-        api_key=address.key if address else None,
-        traffic=address.traffic if address else None,
+        backend=writing.judging,
+        local=place.local,
+        base_url=place.address,
+        api_key=place.key,
+        traffic=place.traffic,
     )
-    near = Around(environ=around.environ, traffic=around.traffic, config=config.path, folder=config.folder)
+    near = Around(
+        environ=around.environ,
+        traffic=around.traffic,
+        config=config.path if config else "",
+        folder=config.folder if config else Path(),
+    )
     judging = make_judging(judges, writers, near)
-    listed = _listed(ids.values(), judging.judged_by.values())
-    notice = f"using provider '{provider.name}' {where}: {listed}{_threshold(judging)}"
-    return _models(tiers, judging, notice, config.warnings)
-
-
-def _models(
-    tiers: Mapping[Tier, TierModel], judging: Judging, notice: str, warnings: tuple[Diagnostic, ...] = ()
-) -> Models:
+    prices = {tier: _judge_price(judges.get(tier), judging.judged_by[tier], place) for tier in Tier}
+    listed = _listed(ids.values(), judging.judged_by.values()) if config else ""
     return Models(
-        tiers=tiers,
-        judge=judging.judge,
-        notice=notice,
+        tiers={
+            tier: TierModel(backend=writing.of(tier), model=ids[tier], params=chosen.params.get(tier, NO_PARAMS))
+            for tier in Tier
+        },
+        judge=PricedJudge(judging.judge, prices.get) if judging.whole_decisions else judging.judge,
+        notice=f"{chosen.notice}{listed}{_threshold(judging)}",
         judged_by=judging.judged_by,
         whole_decisions=judging.whole_decisions,
         on_uncertain=judging.on_uncertain,
-        warnings=warnings,
+        unpriced=_unpriced(chosen, judging, prices),
+        relay=relay,
+        clock=clock,
+        warnings=config.warnings if config else (),
     )
 
 
-def _as_asked(judges: Judges, model: str | None, manner: Manner | None) -> Judges:
-    """The judges with what the command line says: a model, which judges too unless a judge gives probabilities, and
-    a manner, which stands over any other."""
-    found = {tier: judge for tier, judge in judges.items() if model is None or judge.manner is Manner.NOUL}
+class _Writing:
+    """The back-ends of the tiers' models, with those that stand in for them."""
+
+    def __init__(self, chosen: _Chosen, around: Surroundings) -> None:
+        self._chosen = chosen
+        self._around = around
+        self._made: dict[Tier, Backend] = {}
+
+    def of(self, tier: Tier) -> Backend:
+        """A tier's back-end."""
+        if tier not in self._made:
+            chosen = self._chosen
+            own, others = chosen.place.backend(chosen.ids[tier]), chosen.others.get(tier, ())
+            watch = self._around.watch
+            self._made[tier] = FallbackBackend(own, chosen.ids[tier], others, watch=watch) if others else own
+        return self._made[tier]
+
+    def judging(self, model: str) -> Backend:
+        """The back-end of a model that judges: a tier's own, if it is one, with those that stand in for it."""
+        tier = next((tier for tier in Tier if self._chosen.ids[tier] == model), None)
+        return self.of(tier) if tier is not None else self._chosen.place.backend(model)
+
+
+def _unpriced(chosen: _Chosen, judging: Judging, prices: Mapping[Tier, Price | None]) -> dict[Tier, tuple[str, ...]]:
+    found: dict[Tier, tuple[str, ...]] = {}
+    for tier, model in chosen.ids.items():
+        own = () if chosen.place.price(model) else (model,)
+        judge = () if prices[tier] else (judging.judged_by[tier],)
+        found[tier] = tuple(dict.fromkeys((*own, *chosen.unpriced.get(tier, ()), *judge)))
+    return found
+
+
+def _judge_price(config: JudgeConfig | None, model: str, place: Place) -> Price | None:
+    """The price of a judge. One that is not where the models are has its own provider's in the table."""
+    own = place.price(model)
+    match config.provider if config else None:
+        case NoulProvider.LOCAL:
+            return FREE
+        case NoulProvider.JEV:
+            return own or find_price(model, {}, table="typesafe")
+        case NoulProvider.DECISIONS:
+            return own or find_price(model, {}, table="openai-decisions")
+        case _:
+            return own
+
+
+def _with_model(judges: Judges, model: str | None) -> Judges:
+    """A model named on the command line judges too, but for judges that give probabilities."""
+    return {tier: judge for tier, judge in judges.items() if model is None or judge.manner is Manner.NOUL}
+
+
+def _in_manner(judges: Judges, manner: Manner | None) -> Judges:
+    """The judges in the manner that the command line asks for, which stands over any other."""
     if manner is None:
-        return found
+        return judges
     plain = JudgeConfig(manner=manner)
-    return {tier: judge if (judge := found.get(tier, plain)).manner is manner else plain for tier in Tier}
+    return {tier: judge if (judge := judges.get(tier, plain)).manner is manner else plain for tier in Tier}
 
 
 def _threshold(judging: Judging) -> str:
@@ -249,40 +284,3 @@ def _listed(ids: Iterable[str], judges: Iterable[str]) -> str:
     models, judging = dict.fromkeys(ids), dict.fromkeys(judges)
     apart = "" if judging.keys() <= models.keys() else f"; judged by {', '.join(judging)}"
     return ", ".join(models) + apart
-
-
-class _LocalShelf:
-    """The models in this process, each made once: the built-in one by its name, others by their files."""
-
-    def __init__(self, config: RuntimeConfig) -> None:
-        self._config = config
-        self._made: dict[str, LocalModel] = {}
-
-    def __call__(self, name: str | None) -> LocalModel:
-        name = EMBEDDED_NAME if name is None or name.casefold() == EMBEDDED_NAME.casefold() else name
-        if name not in self._made:
-            ships = name == EMBEDDED_NAME
-            self._made[name] = LocalModel.embedded() if ships else LocalModel(beside(self._config.folder, name))
-        return self._made[name]
-
-
-def _address(config: RuntimeConfig, provider: ProviderConfig, around: _Surroundings) -> _Address:
-    known = KNOWN_PROVIDERS.get(provider.name)
-    if known is None and provider.protocol is Protocol.AUTO:
-        raise ConfigError(
-            f"{config.path}: provider '{provider.name}' is none that mklang knows; give it 'protocol: openai_compat' "
-            f"and a base_url (known are {', '.join(KNOWN_PROVIDERS)})"
-        )
-    base_url = provider.base_url or (known.base_url if known else None)
-    if base_url is None:
-        raise ConfigError(f"{config.path}: provider '{provider.name}' needs a base_url")
-    # The usual variable's key goes to the service it belongs to, not to another address under the service's name.
-    usual = known.api_key_env if known and (known.base_url is None or provider.base_url is None) else None
-    places = KeyPlaces(
-        owner=f"provider '{provider.name}'",
-        config=config.path,
-        folder=config.folder,
-        variable=provider.api_key_env or usual,
-        file=provider.api_key_file,
-    )
-    return _Address(base_url, find_key(places, around.environ), around.traffic())

@@ -33,7 +33,7 @@ from mklang.engine.run import arun
 from mklang.errors import RunStoreError, UsageError
 from mklang.host.guards import missing_bindings
 from mklang.host.seam import REAL, Seam
-from mklang.host.session import Session
+from mklang.host.session import Session, check_prices
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_text
 from mklang.lang.values import Json
@@ -148,8 +148,10 @@ def go_on(
     if dropped:
         raise UsageError(f"the run began with a guard at {', '.join(dropped)}; a resumed run cannot go on without it")
     options = msgspec.structs.replace(tightened(stored, asked), guards=session.options.guards)
+    session = replace(session, inputs=journal.begin.inputs, options=options)
+    check_prices(session)
     note_session(journal, options, at=seam.now().timestamp())
-    return _kept(replace(session, inputs=journal.begin.inputs, options=options), journal, keeping, seam)
+    return _kept(session, journal, keeping, seam)
 
 
 def stored_source(first: Begin) -> str | None:

@@ -19,13 +19,14 @@ from mklang.engine.options import DEFAULT_OPTIONS, OnUncertain, RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
-from mklang.errors import DocumentError
+from mklang.errors import ConfigError, DocumentError
 from mklang.hooks.registry import HookRegistry
 from mklang.host.guards import NO_GUARDS, RunGuards, guards_of, unguarded
 from mklang.host.inputs import undeclared
 from mklang.host.judge_config import Manner
 from mklang.host.library import SUFFIXES, callees_of, library_around
 from mklang.host.models import Models, choose_models
+from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import HookCondition, Machine, Tool
 from mklang.lang.reader import read_file
@@ -75,19 +76,23 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelIds:
-    """Which model answers for each tier, and which one judges its states, by the ids the host gave them."""
+    """Which model answers for each tier, and which one judges its states, by the ids the host gave them.
+
+    ``unpriced`` names those of a tier whose price nobody knows.
+    """
 
     tiers: Mapping[str, str]
     judges: Mapping[str, str]
+    unpriced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """A run that is ready to start.
 
-    ``notice`` is one line about who answers, for a person; ``models`` None means that no model does. ``close`` lets go
-    of whoever answers. ``repeatable`` names acting tools that may be called again after a crash. ``replayed`` names
-    the recorded run whose answers are used.
+    ``notice`` is one line about who answers, for a person; ``models`` None means that no model does. ``relay`` is told
+    what models say while they write. ``close`` lets go of whoever answers. ``repeatable`` names acting tools that may
+    be called again after a crash. ``replayed`` names the recorded run whose answers are used.
     """
 
     machine: Machine
@@ -98,23 +103,26 @@ class Session:
     notice: str
     close: Callable[[], Awaitable[None]]
     models: ModelIds | None = None
+    relay: Relay | None = None
     repeatable: frozenset[str] = frozenset()
     warnings: tuple[Diagnostic, ...] = ()
     guards: RunGuards = NO_GUARDS
     replayed: str = ""
 
     async def run(self, observer: Observer | None = None) -> Outcome:
-        """Run to the end and let go of whoever answers, however it ends."""
+        """Run to the end and let go of whoever answers, however it ends. An observer also hears models write."""
+        relay = self.relay or Relay(REAL.elapsed)
         try:
-            return await arun(
-                self.machine,
-                self.inputs,
-                oracle=self.oracle,
-                library=self.library,
-                options=self.options,
-                observer=observer,
-                guards=self.guards.bindings or None,
-            )
+            with relay.to(observer) as heard:
+                return await arun(
+                    self.machine,
+                    self.inputs,
+                    oracle=self.oracle,
+                    library=self.library,
+                    options=self.options,
+                    observer=heard,
+                    guards=self.guards.bindings or None,
+                )
         finally:
             await self.close()
 
@@ -152,10 +160,9 @@ def assemble(
         seam=seam,
     )
     live = LiveOracle(models=models.tiers, judge=models.judge, tools=tools, hooks=hooks, nonce=seam.nonce)
-    timed = TimedOracle(
-        live, elapsed=seam.elapsed, run_seconds=order.run_seconds, request_seconds=order.request_seconds
-    )
-    return Session(
+    models.clock.allow(run_seconds=order.run_seconds, request_seconds=order.request_seconds)
+    timed = TimedOracle(live, elapsed=seam.elapsed, clock=models.clock)
+    session = Session(
         machine=loaded.machine,
         library=loaded.library,
         inputs=inputs,
@@ -167,6 +174,7 @@ def assemble(
         notice=models.notice,
         close=models.aclose,
         models=_ids(models),
+        relay=models.relay,
         repeatable=tools.repeatable,
         warnings=(
             *loaded.warnings,
@@ -175,6 +183,23 @@ def assemble(
             *missing_parts(loaded, tools, hooks),
         ),
     )
+    check_prices(session)
+    return session
+
+
+def check_prices(session: Session) -> None:
+    """Refuse a limit on money that cannot be kept: a model whose price nobody knows. Raises ``ConfigError``."""
+    if session.options.max_nano_usd is None or session.models is None:
+        return
+    machines = (session.machine, *session.library.values())
+    used = {(state.tier or machine.default_tier).value for machine in machines for state in machine.states.values()}
+    unknown = [model for tier in sorted(used) for model in session.models.unpriced.get(tier, ())]
+    if unknown:
+        named = ", ".join(dict.fromkeys(unknown))
+        raise ConfigError(
+            f"--max-cost cannot be kept: nobody knows the price of {named}; say it in the provider's 'prices' "
+            "(US dollars for a million tokens: {input: 0.15, output: 0.60}, or 0 and 0 for what costs nothing)"
+        )
 
 
 def judged(options: RunOptions, models: Models) -> RunOptions:
@@ -191,6 +216,7 @@ def _ids(models: Models) -> ModelIds:
     return ModelIds(
         tiers={tier.value: model.model for tier, model in models.tiers.items()},
         judges={tier.value: judge for tier, judge in models.judged_by.items()},
+        unpriced={tier.value: named for tier, named in models.unpriced.items()},
     )
 
 

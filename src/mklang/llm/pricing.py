@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Protocol
@@ -18,6 +18,7 @@ import msgspec
 from mklang.engine.requests import Judge as JudgeRequest
 from mklang.engine.requests import Produce, Produced, Usage, Verdict, usage_of
 from mklang.errors import AnswerFailed
+from mklang.lang.models import Tier
 from mklang.llm.base import NO_PARAMS, Backend, Exchange, Judge, Params
 from mklang.llm.retry import add_cost
 
@@ -95,11 +96,11 @@ def _nano(usd: Decimal) -> int:
 
 
 class PricedBackend:
-    """A back-end whose replies and failures carry what they cost. ``prices`` are by model; None adds nothing."""
+    """A back-end whose replies and failures carry what they cost. A model without a price adds nothing."""
 
-    def __init__(self, inner: Backend, prices: Mapping[str, Price | None]) -> None:
+    def __init__(self, inner: Backend, price: Callable[[str], Price | None]) -> None:
         self._inner = inner
-        self._prices = prices
+        self._price = price
 
     def __repr__(self) -> str:
         return f"PricedBackend({self._inner!r})"
@@ -130,27 +131,28 @@ class PricedBackend:
         await self._inner.aclose()
 
     def _priced(self, produced: Produced, model: str) -> Produced:
-        return msgspec.structs.replace(produced, usage=priced(produced.usage, self._prices.get(model)))
+        return msgspec.structs.replace(produced, usage=priced(produced.usage, self._price(model)))
 
     def _charge(self, failed: AnswerFailed, model: str) -> None:
-        price = self._prices.get(model)
+        price = self._price(model)
         if price is not None:
             add_cost(failed, Usage(nano_usd=price.nano_usd(usage_of(failed))))
 
 
 class PricedJudge:
-    """A judge whose verdicts carry what they cost, for judges that ask no ``Backend``. ``prices`` are by model."""
+    """A judge whose verdicts carry what they cost, for judges that ask no ``Backend``."""
 
-    def __init__(self, inner: Judge, prices: Mapping[str, Price | None]) -> None:
+    def __init__(self, inner: Judge, price: Callable[[Tier], Price | None]) -> None:
+        """``price`` is that of the model that judges a tier."""
         self._inner = inner
-        self._prices = prices
+        self._price = price
 
     async def judge(self, request: JudgeRequest) -> Verdict:
         """See ``Judge.judge``."""
         verdict = await self._inner.judge(request)
         if verdict.usage.nano_usd:
             return verdict
-        return msgspec.structs.replace(verdict, usage=priced(verdict.usage, self._prices.get(verdict.model)))
+        return msgspec.structs.replace(verdict, usage=priced(verdict.usage, self._price(request.tier)))
 
     async def aclose(self) -> None:
         """Close the inner judge."""

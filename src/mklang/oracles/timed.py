@@ -15,7 +15,8 @@ from mklang.errors import AnswerFailed, ProviderFailed, TimeExhausted, ToolFaile
 class RunClock:
     """What a run and a request may take, in seconds; None means no bound. The run's time starts at its first request.
 
-    ``elapsed`` counts seconds and never goes back. Whoever waits on behalf of a request asks here whether there is time.
+    ``elapsed`` counts seconds and never goes back. Whoever waits on behalf of a request asks here whether there is
+    time.
     """
 
     def __init__(
@@ -25,6 +26,10 @@ class RunClock:
         self.run_seconds = run_seconds
         self.request_seconds = request_seconds
         self._deadline: float | None = None
+
+    def allow(self, *, run_seconds: float | None, request_seconds: float | None) -> None:
+        """Set the bounds, before the run begins."""
+        self.run_seconds, self.request_seconds = run_seconds, request_seconds
 
     def run_left(self) -> float | None:
         """What is left of the run's time; the first call starts it."""

@@ -57,8 +57,8 @@ class Models:
     whole_decisions: frozenset[Tier] = frozenset()
     on_uncertain: OnUncertain = OnUncertain.FLAG
     unpriced: Mapping[Tier, tuple[str, ...]] = field(default_factory=dict)
-    relay: Relay
-    clock: RunClock
+    relay: Relay = field(default_factory=lambda: Relay(REAL.elapsed))
+    clock: RunClock = field(default_factory=lambda: RunClock(REAL.elapsed))
     warnings: tuple[Diagnostic, ...] = ()
 
     async def aclose(self) -> None:

@@ -60,6 +60,7 @@ KEYS = {
     "run-start": {"entry", "limits", "resumed"},
     "state-start": {"state", "step", "kind", "tier"},
     "model-asked": {"state", "key", "operation", "tier"},
+    "judged": {"state", "gates", "model", "mapping", "chosen", "produce_hash", "tokens"},
     "branch-done": {"state", "index", "tokens"},
     "untrusted-control-flow": {"state", "tool", "policy"},
     "state-done": {"state", "step", "gate", "policy", "to"},

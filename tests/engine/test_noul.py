@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -9,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mklang.engine.events import AnyEvent, Judged, to_wire
 from mklang.engine.options import OnUncertain, RunOptions
 from mklang.engine.outcome import Done, Halted, Outcome, Suspended
-from mklang.engine.requests import HookValue, Judge, Read, Reply, Usage, Verdict
+from mklang.engine.requests import HookValue, Judge, Produced, Read, Reply, Usage, Verdict
+from mklang.engine.run import arun
 from mklang.lang.models import Tier
+from mklang.lang.reader import machine_from_text
 from tests.engine.worlds import World, play
 
 pytestmark = [pytest.mark.rule("S20", "S22", "S23"), pytest.mark.rule("L57")]
@@ -154,6 +158,49 @@ def test_doubt_is_flagged_and_changes_no_order(p: float, doubt: bool) -> None:
     assert wire["noul_probs"] == [p, 0.99]
     assert wire["jev_threshold"] == 0.5
     assert wire["fence_applied"] is True
+
+
+@pytest.mark.rule("S29", "L116")
+def test_every_judgement_is_told_with_all_that_the_trace_keeps() -> None:
+    heard: list[AnyEvent] = []
+    told = judge([0.2, 0.8], band=0.1, none_probability=0.1, provider="jev", fence_applied=True, seconds=0.25)
+    world = World(produce=lambda _: Produced(text="A fox."), judge=told)
+    text = machine(["prose", "prose"])
+    outcome = asyncio.run(arun(machine_from_text(text), oracle=world, options=WHOLE, observer=heard.append))
+    (event,) = [one for one in heard if isinstance(one, Judged)]
+    assert (event.judgement,) == outcome.trace[0].judgements
+    wire = to_wire(event)
+    assert wire == {
+        "type": "judged",
+        "machine": "m",
+        "depth": 0,
+        "run_id": event.run_id,
+        "state": "a",
+        "gates": [0, 1],
+        "model": "jev-1",
+        "mapping": "noul_first_ge",
+        "chosen": 1,
+        "provider": "jev",
+        "threshold": 0.5,
+        "band": 0.1,
+        "probabilities": [0.2, 0.8],
+        "none_probability": 0.1,
+        "confidence": 0.8,
+        "fence_applied": True,
+        "seconds": 0.25,
+        "tokens": {"input_tokens": 10, "output_tokens": 1},
+        "produce_hash": outcome.trace[0].to_wire(hashes=True)["output_hash"],
+    }
+
+
+@pytest.mark.rule("S29")
+def test_a_pick_whose_fences_were_checked_is_in_the_trace_too_and_a_bare_one_is_not() -> None:
+    checked = play(machine(["prose"]), World(judge=lambda _: Verdict(index=0, model="m", fence_applied=True)))
+    (told,) = checked.trace[0].judgements
+    assert (told.mapping, told.chosen, told.fence_applied) == ("choice", 0, True)
+    assert "noul_probs" not in checked.trace[0].to_wire()
+    bare = play(machine(["prose"]), World(judge=lambda _: Verdict(index=0, model="m")))
+    assert "judgements" not in bare.trace[0].to_wire()
 
 
 @pytest.mark.rule("S28")

@@ -12,6 +12,7 @@ import msgspec
 
 from mklang.engine.outcome import Limits
 from mklang.engine.requests import Usage
+from mklang.engine.trace import Judgement, judgement_wire
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -133,6 +134,17 @@ class LlmError(Event, frozen=True, kw_only=True, tag="llm-error"):
     error_type: str
 
 
+class Judged(Event, frozen=True, kw_only=True, tag="judged"):
+    """A judge's answer is there and has been read: all of the judgement, as the trace keeps it (S29).
+
+    ``produce_hash`` is over the text that was judged; for a text a state produced it is the step's ``output_hash``.
+    """
+
+    state: str
+    judgement: Judgement
+    produce_hash: str
+
+
 class UntrustedControlFlow(Event, frozen=True, kw_only=True, tag="untrusted-control-flow"):
     """A judged decision over outside data reached an effectful tool (L78)."""
 
@@ -153,7 +165,7 @@ class RunFinished(Event, frozen=True, kw_only=True, tag="run-finished"):
 
 LlmEvent: TypeAlias = LlmStart | LlmDelta | LlmRetry | LlmDone | LlmError
 AnyEvent: TypeAlias = (
-    RunStart | StateStart | ModelAsked | LlmEvent | BranchDone | StateDone | UntrustedControlFlow | RunFinished
+    RunStart | StateStart | ModelAsked | LlmEvent | Judged | BranchDone | StateDone | UntrustedControlFlow | RunFinished
 )
 Observer: TypeAlias = Callable[[AnyEvent], None]
 
@@ -176,9 +188,17 @@ def to_wire(event: AnyEvent) -> dict[str, object]:
             wire |= _spent(value, always=not isinstance(event, StateDone))
         elif isinstance(value, Limits):
             wire[name] = value.to_wire()
+        elif isinstance(value, Judgement):
+            wire |= _judged(value)
         elif name in always or not (value is None or value is False):
             wire[name] = value
     return wire
+
+
+def _judged(judgement: Judgement) -> dict[str, object]:
+    wire = judgement_wire(judgement)
+    wire.pop("usage", None)
+    return wire | {"chosen": judgement.chosen} | _spent(judgement.usage, always=True)
 
 
 def _spent(usage: Usage, *, always: bool) -> dict[str, object]:

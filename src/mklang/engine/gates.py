@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from mklang.engine.humans import choose_gate
 from mklang.engine.level import Level, StateHalt
-from mklang.engine.narration import tell_request
+from mklang.engine.narration import tell_judged, tell_request
 from mklang.engine.noul import contradicts, doubtful, judgement_of, usable
 from mklang.engine.options import OnUncertain
 from mklang.engine.outcome import Reason
@@ -153,12 +153,14 @@ class Decision:
     def _note(
         self, asked: Sequence[Gate], verdict: Verdict, *, chosen: Gate | None = None, uncertain: bool = False
     ) -> None:
-        self.notes.append((asked, verdict, chosen, uncertain))
+        note = (asked, verdict, chosen, uncertain)
+        self.notes.append(note)
+        if self.level.shared.observer is not None:
+            tell_judged(self.level, self.state.id, judgement_of(*note), text=_judged_text(self.step))
 
     async def _verdict(self, batch: Sequence[Gate]) -> Verdict:
         level = self.level
-        output = self.step.output if self.step.branches is None else None
-        text = _judged_text(self.step) if output is None else output
+        text = _judged_text(self.step)
         reasoning = _judged_reasoning(self.step)
         context = level.board.evidence()
         key = f"{self.key}/judge[{batch[0].index}]"
@@ -198,7 +200,7 @@ class Decision:
 
     def _keep_notes(self) -> None:
         """Put the judgements into the step, where the step's own fields do not tell them all."""
-        if len(self.notes) > 1 or (self.notes and self.notes[0][1].probabilities is not None):
+        if len(self.notes) > 1 or (self.notes and _tells_more(self.notes[0][1])):
             self.step.judgements = tuple(judgement_of(*note) for note in self.notes)
 
     def _fired(self, gate: Gate, via: str) -> Gate:
@@ -217,6 +219,11 @@ class Decision:
         return gate
 
 
+def _tells_more(verdict: Verdict) -> bool:
+    """Whether a verdict says more than which gate is true: probabilities, or that the fences were checked."""
+    return verdict.probabilities is not None or verdict.fence_applied is not None
+
+
 def _is_prose(gate: Gate) -> bool:
     return isinstance(gate.condition, Prose)
 
@@ -232,7 +239,9 @@ def _spent(level: Level, state: State, gate: Gate) -> bool:
 
 
 def _judged_text(step: TraceStep) -> str:
-    """A fan-out's whole list as the judge sees it."""
+    """What was produced, as the judge sees it: a fan-out's whole list."""
+    if step.branches is None and step.output is not None:
+        return step.output
     return "\n".join(f"{number}. {text}" for number, text in enumerate(step.branches or [], 1))
 
 

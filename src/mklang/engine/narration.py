@@ -6,9 +6,11 @@ import logging
 from hashlib import blake2b
 from typing import TypedDict
 
+from mklang.engine.digests import content_hash
 from mklang.engine.events import (
     AnyEvent,
     BranchDone,
+    Judged,
     ModelAsked,
     Observer,
     RunFinished,
@@ -21,7 +23,7 @@ from mklang.engine.events import (
 from mklang.engine.level import Level, kind_of
 from mklang.engine.outcome import Done, Limits, Meter, Outcome, status_of
 from mklang.engine.requests import Judge, Produce, Usage
-from mklang.engine.trace import TraceStep
+from mklang.engine.trace import Judgement, TraceStep
 from mklang.lang.models import State, Tool
 
 _log = logging.getLogger("mklang.engine")
@@ -126,6 +128,13 @@ def tell_request(level: Level, request: Produce | Judge) -> None:
                 state=request.state, key=request.key, operation=operation, tier=request.tier.value, **_who(level)
             )
         )
+
+
+def tell_judged(level: Level, state: str, judgement: Judgement, *, text: str) -> None:
+    """A judge's answer has been read."""
+    observer = level.shared.observer
+    if observer is not None:
+        observer(Judged(state=state, judgement=judgement, produce_hash=content_hash(text), **_who(level)))
 
 
 def tell_untrusted_flow(level: Level, state: Tool) -> None:

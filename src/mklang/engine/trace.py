@@ -146,9 +146,23 @@ def _judged(judgements: tuple[Judgement, ...]) -> dict[str, object]:
         wire["jev_threshold"] = last.threshold
         if last.fence_applied is not None:
             wire["fence_applied"] = last.fence_applied
-    if len(judgements) > 1 or wire:
-        wire["judgements"] = [msgspec.to_builtins(judgement) for judgement in judgements]
+    if judgements:
+        wire["judgements"] = [judgement_wire(judgement) for judgement in judgements]
     return wire
+
+
+def judgement_wire(judgement: Judgement) -> dict[str, object]:
+    """A judgement's JSON form: what it does not say has no key."""
+    wire: dict[str, object] = msgspec.to_builtins(judgement)
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in wire.items()
+        if name not in _UNSAID or value not in (0, {})
+    }
+
+
+_UNSAID = frozenset({"band", "seconds", "usage"})
+"""Numbers of a judgement that are no news when they are nothing."""
 
 
 def _spent(step: TraceStep) -> dict[str, object]:

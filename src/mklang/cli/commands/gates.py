@@ -18,6 +18,7 @@ from mklang.cli.output import Output, envelope, one_line, output_options
 from mklang.cli.running import ModelFlags, manner_of, model_options, refuse, warn
 from mklang.diagnostics import Diagnostic
 from mklang.engine.deciding import Decided
+from mklang.engine.trace import judgement_wire
 from mklang.errors import DocumentError, HostError, UsageError
 from mklang.host.inputs import merged, parse_assignments, read_inputs
 from mklang.host.session import Order, prepare
@@ -143,7 +144,7 @@ def _wire(state: State, rows: Sequence[Row], decisions: Sequence[Decided]) -> di
                 "asks": one.ask is not None,
                 "fallback": one.step.judge_fallback,
                 "raw": one.step.judge_raw,
-                "judgements": [msgspec.to_builtins(judgement) for judgement in one.judgements],
+                "judgements": [judgement_wire(judgement) for judgement in one.judgements],
                 "usage": msgspec.to_builtins(one.step.usage),
             }
             for one in decisions

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import readme
 from measuring import HERE, SHARED
 
 sys.path[:0] = [str(SHARED), str(HERE / "adapters"), str(HERE.parent / "src")]
@@ -50,8 +51,9 @@ class Row:
     unit: str
     note: str = ""
 
-    def line(self) -> str:
-        mark = "" if self.limit is None else "met" if self.median <= self.limit else "**missed**"
+    def line(self, *, loaded: bool) -> str:
+        decides = self.least if loaded else self.median
+        mark = "" if self.limit is None else "met" if decides <= self.limit else "**missed**"
         limit = "" if self.limit is None else f"{self.limit:g} {self.unit}"
         return f"| {self.name} | {limit} | {self.median:,.2f} {self.unit} | {self.least:,.2f} | {mark} | {self.note} |"
 
@@ -59,14 +61,21 @@ class Row:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9, help="how often each figure is taken (9)")
-    rounds = parser.parse_args().rounds
-    print(f"load average {os.getloadavg()[0]:.1f}; {rounds} rounds; the mark goes by the median\n")
-    print("| figure | at most | median | minimum | | |\n|---|---|---|---|---|---|")
+    parser.add_argument("--loaded", action="store_true", help="judge by minima: other jobs are running")
+    parser.add_argument("--readme", action="store_true", help="also put the table into benchmarks/README.md")
+    options = parser.parse_args()
+    by = "minimum" if options.loaded else "median"
+    load = f"load average {os.getloadavg()[0]:.1f}"
+    lines = [f"{readme.version()}, {load}, {options.rounds} rounds; the mark goes by the {by}.", ""]
+    lines += ["| figure | at most | median | minimum | | |", "|---|---|---|---|---|---|"]
+    print("\n".join(lines))
     with tempfile.TemporaryDirectory(prefix="mklang_journal_", dir=Path.cwd()) as name:
-        folder = Path(name)
         for measured in (step_cost, resume_time, growth, evidence_time):
-            for row in measured(folder, rounds):
-                print(row.line(), flush=True)
+            for row in measured(Path(name), options.rounds):
+                lines.append(row.line(loaded=options.loaded))
+                print(lines[-1], flush=True)
+    if options.readme:
+        readme.put(Path(__file__).name, lines)
     return 0
 
 
@@ -127,7 +136,9 @@ def evidence_time(folder: Path, rounds: int) -> list[Row]:
     """Evidence for a judge with 1 MB on the blackboard: at first sight, and after another key has changed."""
     rows = []
     texts = ["x" * 1000 for _ in range(1000)]
-    for what, value in (("a text of 1 MB", "x" * MEGABYTE), ("a list of 1,000 x 1 KB", texts)):
+    records = [{"name": f"item {n}", "price": n * 1.5, "tags": ["a", "b"], "ok": True} for n in range(15_000)]
+    values = {"a text of 1 MB": "x" * MEGABYTE, "a list of 1,000 x 1 KB": texts, "15,000 records of 70 bytes": records}
+    for what, value in values.items():
         first, later, grown = [], [], []
         for _ in range(rounds):
             board = Blackboard({})

@@ -18,11 +18,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import readme
 from measuring import FLOOR, HERE, OURS, REFERENCE, SHARED, Cell, NoMeasurement, Sample, is_installed, measure
 from plan import SECTIONS, Section
 from table import Figures, details, summary
-
-BEGIN, END = "<!-- results of run.py: begin -->", "<!-- results of run.py: end -->"
 
 
 def main() -> int:
@@ -42,7 +41,7 @@ def main() -> int:
     if options.json:
         _write_json(options.json, results)
     if options.readme:
-        _write_readme(report)
+        readme.put(Path(__file__).name, report)
     return 0
 
 
@@ -94,14 +93,14 @@ def _report(sections: Sequence[Section], figures: Figures, options: argparse.Nam
     machine = f"Python {platform.python_version()}, {os.cpu_count()} CPUs, {time.strftime('%d %b %Y %H:%M')}"
     loads = f"load average {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end"
     lines = [
-        f"{machine}, {options.rounds} rounds, {loads}; {clock}.",
+        f"{readme.version()}, {machine}, {options.rounds} rounds, {loads}; {clock}.",
         "",
         *summary(sections, figures),
         "",
     ]
     for section in sections:
         lines += details(section, figures)
-    return lines
+    return lines[:-1]
 
 
 def _write_json(path: Path, results: dict[Cell, list[Sample] | str]) -> None:
@@ -110,13 +109,6 @@ def _write_json(path: Path, results: dict[Cell, list[Sample] | str]) -> None:
         for cell, samples in results.items()
     ]
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-def _write_readme(report: list[str]) -> None:
-    readme = HERE / "README.md"
-    before, rest = readme.read_text(encoding="utf-8").split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    readme.write_text(f"{before}{BEGIN}\n\n" + "\n".join(report) + f"\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,7 +34,10 @@ VARIANTS = {
 
 
 class FakeOracle:
-    """Answers from the fake model; with ``writes_prompt`` it also writes the messages a judge would get."""
+    """Answers from the fake model; with ``writes_prompt`` it also writes the messages a judge would get.
+
+    What takes no time is called directly, as the reference's adapter calls it: the fake is not what is measured.
+    """
 
     def __init__(self, delay: float = 0.0, *, writes_prompt: bool = False) -> None:
         self.model = FakeLLM(delay)
@@ -43,11 +46,13 @@ class FakeOracle:
     async def answer(self, request: Request, /) -> Answer:
         match request:
             case Produce():
-                return Produced(text=await self.model.aproduce(request.user))
+                if self.model.delay:
+                    return Produced(text=await self.model.aproduce(request.user))
+                return Produced(text=self.model.produce(request.user))
             case Judge():
                 if self.writes_prompt:
                     judge_messages(request)
-                return Verdict(index=await self.model.ajudge(request.conditions, request.output, request.context))
+                return Verdict(index=self.model.judge(request.conditions, request.output, request.context))
             case Nonce():
                 return NonceValue("0123456789abcdef0123456789abcdef")
         raise TypeError(f"not part of any workload: {type(request).__name__}")

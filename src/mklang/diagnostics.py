@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import Enum
 
-from mklang.source import Span
+from mklang.source import Fix, Span
 
 
 class Severity(Enum):
@@ -23,7 +23,7 @@ class Diagnostic:
     """A problem with a stable ``code``, found at ``span`` of the file ``path``.
 
     ``where`` names the place in the document's own terms (``states.draft.gates[1].to``); it may be empty.
-    ``hint`` says what to do and may be empty.
+    ``hint`` says what to do and may be empty; ``fix`` does it, where that is safe.
     """
 
     code: str
@@ -33,6 +33,7 @@ class Diagnostic:
     where: str = ""
     severity: Severity = Severity.ERROR
     hint: str = ""
+    fix: Fix | None = field(default=None, compare=False)
 
     def render(self) -> str:
         """One line, as editors and terminals know it: ``file:line:col: code: message``, then the hint."""
@@ -42,9 +43,12 @@ class Diagnostic:
         return f"{place}: {self.code}: {where}{self.message}{hint}"
 
     def to_wire(self) -> dict[str, object]:
-        """The JSON form: line and column are 1-based, null where the problem has no place in a text."""
+        """The JSON form: line and column are 1-based, null where the problem has no place in a text.
+
+        ``fix`` is there when there is one.
+        """
         span = self.span
-        return {
+        wire: dict[str, object] = {
             "code": self.code,
             "severity": self.severity.value,
             "message": self.message,
@@ -56,6 +60,7 @@ class Diagnostic:
             "end_line": span.end_line if span else None,
             "end_column": span.end_column if span else None,
         }
+        return wire | {"fix": self.fix.what} if self.fix else wire
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

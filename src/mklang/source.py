@@ -16,6 +16,26 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of a text: what stands at ``span`` becomes ``text``.
+
+    ``whole_lines`` takes the lines themselves away, and is no change at all where something else stands on them.
+    """
+
+    span: Span
+    text: str
+    whole_lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair that is safe to make without asking: it never changes what a run does. ``what`` says what is done."""
+
+    what: str
+    edit: Edit
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """A document's text and the name a person knows it by (a path as typed, or a label such as ``<text>``)."""
 

@@ -1,4 +1,4 @@
-"""What a code means: one shape for the rules' pages and for the problems of reading, for every surface that explains."""
+"""What a code means: one shape for the rules' pages and for the problems of reading, whoever explains them."""
 
 from __future__ import annotations
 

@@ -14,16 +14,18 @@ from importlib import import_module
 from mklang.analysis.spots import Spot
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
+from mklang.source import Fix
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found, and where. ``severity`` replaces the rule's own for this one finding."""
+    """What a rule found, and where. ``severity`` replaces the rule's own for this one finding, ``fix`` is safe."""
 
     spot: Spot
     message: str
     hint: str = ""
     severity: Severity | None = None
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

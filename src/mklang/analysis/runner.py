@@ -162,4 +162,5 @@ def _diagnostic(rule: Rule, finding: Finding, path: str) -> Diagnostic:
         where=finding.spot.where,
         severity=finding.severity or rule.severity,
         hint=finding.hint,
+        fix=finding.fix,
     )

@@ -38,13 +38,17 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def to_wire(command: str, inspected: Sequence[Inspected], *, ok: bool) -> dict[str, object]:
-    """The JSON form (L109)."""
+def to_wire(
+    command: str, inspected: Sequence[Inspected], *, ok: bool, repaired: int | None = None
+) -> dict[str, object]:
+    """The JSON form (L109). ``repaired`` counts the fixes that were made, None without ``--fix``."""
     lint = command == "lint"
     items = [_lint_item(one) if lint else _check_item(one) for one in inspected]
     counts: dict[str, object] = {"files": len(inspected)}
     if lint:
         counts["findings"] = sum(len(_findings(one.diagnostics)) for one in inspected)
+    if repaired is not None:
+        counts["repaired"] = repaired
     return envelope(command, ok=ok, items=items, summary=counts)
 
 

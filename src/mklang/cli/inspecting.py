@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 import click
@@ -12,8 +12,10 @@ from mklang.analysis.runner import fails_strict
 from mklang.analysis.selection import parse_selection
 from mklang.cli import findings
 from mklang.cli.exit_codes import ExitCode
-from mklang.cli.output import Output, output_options
+from mklang.cli.output import Output, output_options, printable
+from mklang.host.fixing import Fixed, fix
 from mklang.host.inspection import Inspected, Inspector, Looking, machine_files
+from mklang.host.rewriting import difference, write_back
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
@@ -26,6 +28,13 @@ class Asked:
     strict: bool
     select: Sequence[str]
     ignore: Sequence[str]
+    fix: bool = False
+    diff: bool = False
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Asked:
+        """What ``inspecting_options`` gave a command, taken out of its options."""
+        return cls(**{field.name: options.pop(field.name) for field in fields(cls)})
 
     def looking(self, *, lint: bool) -> Looking:
         """The same as the engine wants it; raises ``UsageError`` for a code that does not exist."""
@@ -44,6 +53,8 @@ def inspecting_options(*, strict: str) -> Callable[[_Decorated], _Decorated]:
                     "--select", multiple=True, metavar="CODE,...", help="Only these codes or families, and errors."
                 ),
                 click.option("--ignore", multiple=True, metavar="CODE,...", help="All but these; errors stay."),
+                click.option("--fix", is_flag=True, help="Make the fixes that are safe, and write the files."),
+                click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing."),
                 output_options(json_when_piped=False),
             )
         ):
@@ -56,12 +67,17 @@ def inspecting_options(*, strict: str) -> Callable[[_Decorated], _Decorated]:
 def run(command: str, asked: Asked, out: Output) -> int:
     """Look at the files, tell what was found, and say how it ended."""
     looking = asked.looking(lint=command == "lint")
+    if asked.diff:
+        return _show(asked.files, looking, out)
+    repaired = _repair(asked.files, looking) if asked.fix else 0
     inspected = list(inspect(asked.files, looking))
     failed = [one for one in inspected if one.failed or (looking.lint and looking.strict and _fails(one))]
     if out.json:
-        out.wire(findings.to_wire(command, inspected, ok=not failed))
+        out.wire(findings.to_wire(command, inspected, ok=not failed, repaired=repaired if asked.fix else None))
     else:
         findings.tell(inspected, out)
+        if asked.fix:
+            out.say(f"{findings.counted(repaired, 'problem')} repaired")
     return ExitCode.FAILED if failed else ExitCode.OK
 
 
@@ -71,6 +87,35 @@ def inspect(files: Sequence[str], looking: Looking) -> Iterator[Inspected]:
     problems = [Inspected(one.path, (one,)) for one in named if not isinstance(one, str)]
     yield from Inspector(looking).inspect_all(one for one in named if isinstance(one, str))
     yield from problems
+
+
+def fixed(files: Sequence[str], looking: Looking) -> Iterator[Fixed]:
+    """Every readable file with its safe fixes made, nothing written yet."""
+    inspector = Inspector(looking)
+    for one in inspector.inspect_all(one for one in machine_files(files) if isinstance(one, str)):
+        yield fix(inspector, one)
+
+
+def _repair(files: Sequence[str], looking: Looking) -> int:
+    """Make the safe fixes and write them; how many there were."""
+    repaired = 0
+    for one in fixed(files, looking):
+        if one.text is not None and one.source is not None:
+            write_back(one.inspected.path, one.source, one.text)
+            repaired += len(one.repaired)
+    return repaired
+
+
+def _show(files: Sequence[str], looking: Looking, out: Output) -> int:
+    """What ``--fix`` would change. Exit code 1 when there is something."""
+    changed = False
+    for one in fixed(files, looking):
+        if one.text is None or one.source is None:
+            continue
+        changed = True
+        for line in difference(one.inspected.path, one.source.text, one.text):
+            out.say(out.ink(printable(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])))
+    return ExitCode.FAILED if changed else ExitCode.OK
 
 
 def _fails(one: Inspected) -> bool:

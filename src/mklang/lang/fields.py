@@ -13,11 +13,11 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from mklang.diagnostics import Severity
 from mklang.lang import scalars
-from mklang.lang.findings import Findings, below, shorten
+from mklang.lang.findings import Findings, below, rewrite, shorten
 from mklang.lang.free_values import read_value, read_values
 from mklang.lang.nodes import check_tag, describe, plain_value, read_map
 from mklang.lang.values import Frozen
-from mklang.lang.vocabulary import MAX_INTEGER, Key, closest
+from mklang.lang.vocabulary import MAX_INTEGER, Key, closest, same_word
 from mklang.lang.yaml_tree import Entry, Node, Position, is_blank
 
 __all__ = [
@@ -58,24 +58,34 @@ class Fields:
         return Position(value, key)
 
     def problem(
-        self, code: str, name: str, message: str, *, hint: str = "", severity: Severity = Severity.ERROR
+        self,
+        code: str,
+        name: str,
+        message: str,
+        *,
+        hint: str = "",
+        severity: Severity = Severity.ERROR,
+        becomes: str | None = None,
     ) -> None:
-        """Note a problem with the value of a key that exists."""
-        place = below(self.where, name)
-        self.findings.add(code, message, self.position(name), place, hint=hint, severity=severity)
+        """Note a problem with the value of a key that exists; ``becomes`` is what it is safe to write instead."""
+        at, place = self.position(name), below(self.where, name)
+        fix = None if becomes is None else rewrite(f"write {becomes}", at, becomes)
+        self.findings.add(code, message, at, place, hint=hint, severity=severity, fix=fix)
 
-    def key_problem(self, code: str, name: str, message: str, hint: str = "") -> None:
-        """Note a problem with the key itself."""
-        self.findings.add(code, message, Position(self.entries[name][0]), below(self.where, name), hint=hint)
+    def key_problem(self, code: str, name: str, message: str, hint: str = "", *, becomes: str | None = None) -> None:
+        """Note a problem with the key itself; ``becomes`` is the key it is safe to write instead."""
+        at, place = Position(self.entries[name][0]), below(self.where, name)
+        fix = None if becomes is None else rewrite(f"write {becomes}", at, becomes)
+        self.findings.add(code, message, at, place, hint=hint, fix=fix)
 
     def missing(self, name: str, what: str, hint: str = "") -> None:
         """Note that a required key is not there."""
         self.findings.add("missing-key", f"{what} needs '{name}'", self.at, self.where, hint=hint)
 
-    def wrong_type(self, name: str, expected: str, hint: str = "") -> None:
+    def wrong_type(self, name: str, expected: str, hint: str = "", *, becomes: str | None = None) -> None:
         """Note that a value is of another type than the key takes."""
         message = f"'{name}' takes {expected}, not {describe(self.entries[name][1])}"
-        self.problem("wrong-type", name, message, hint=hint)
+        self.problem("wrong-type", name, message, hint=hint, becomes=becomes)
 
     def text(self, name: str) -> str | None:
         """The text of a key; None when it is absent or something else."""
@@ -99,7 +109,7 @@ class Fields:
             return None
         if value.tag and isinstance(plain := plain_value(value), str):
             return plain
-        self.wrong_type(name, "text", _text_hint(value))
+        self.wrong_type(name, "text", _text_hint(value), becomes=_quoted(value))
         return None
 
     def choice(self, name: str) -> str | None:
@@ -115,7 +125,9 @@ class Fields:
         message = f"'{name}' takes {allowed}, not {describe(entry[1])}"
         meant = closest(value, words) if isinstance(value, str) else None
         hint = f"did you mean '{meant}'?" if meant else ""
-        self.problem("bad-value" if isinstance(value, str) else "wrong-type", name, message, hint=hint)
+        becomes = meant if meant and isinstance(value, str) and same_word(value, meant) else None
+        code = "bad-value" if isinstance(value, str) else "wrong-type"
+        self.problem(code, name, message, hint=hint, becomes=becomes)
         return None
 
     def integer(self, name: str) -> int | None:
@@ -127,7 +139,7 @@ class Fields:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int | scalars.BadNumber):
-            self.wrong_type(name, "a whole number", _integer_hint(entry[1]))
+            self.wrong_type(name, "a whole number", _integer_hint(entry[1]), becomes=_integer(entry[1]))
             return None
         least = self.keys[name].least
         if isinstance(value, scalars.BadNumber) or not least <= value <= MAX_INTEGER:
@@ -144,7 +156,7 @@ class Fields:
         value = plain_value(entry[1])
         if isinstance(value, bool):
             return value
-        self.wrong_type(name, "true or false", _boolean_hint(entry[1]))
+        self.wrong_type(name, "true or false", _boolean_hint(entry[1]), becomes=_boolean(entry[1]))
         return None
 
     def mapping(self, name: str) -> Mapping[str, Entry] | None:
@@ -186,6 +198,30 @@ def _text_hint(node: Node) -> str:
     if node.value in scalars.NULL_WORDS:
         return 'write "" for an empty text' if is_blank(node) else f'quote it: "{node.value}"'
     return f'quote it: "{shorten(node.value)}"'
+
+
+def _quoted(node: Node) -> str | None:
+    """A number or a boolean as the text it reads like."""
+    if not isinstance(node, ScalarNode) or node.tag or node.value in scalars.NULL_WORDS:
+        return None
+    return f'"{node.value}"'
+
+
+def _integer(node: Node) -> str | None:
+    """A whole number in quotes, or with its digits grouped, as a number."""
+    if not isinstance(node, ScalarNode) or node.tag:
+        return None
+    text = scalars.ungrouped(node.value)
+    return text if isinstance(scalars.resolve(text), int) and text[:1].isdigit() else None
+
+
+def _boolean(node: Node) -> str | None:
+    """A boolean in quotes, or in the words of older YAML, as a boolean."""
+    if not isinstance(node, ScalarNode) or node.tag:
+        return None
+    if not node.style and scalars.is_old_boolean(node.value):
+        return "true" if node.value.lower() in {"yes", "on"} else "false"
+    return node.value.lower() if node.style and isinstance(scalars.resolve(node.value), bool) else None
 
 
 def _integer_hint(node: Node) -> str:

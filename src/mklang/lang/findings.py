@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.lang.yaml_tree import Position
-from mklang.source import Span
+from mklang.source import Edit, Fix, Span
 
 SHOWN = 60
 """How much of a text a message shows at most."""
@@ -39,6 +39,7 @@ class Findings:
         *,
         hint: str = "",
         severity: Severity = Severity.ERROR,
+        fix: Fix | None = None,
     ) -> None:
         """Note a problem at ``at``. A part that is used twice through an alias has its problems only once."""
         found = self._errors if severity is Severity.ERROR else self._others
@@ -46,7 +47,7 @@ class Findings:
             return
         span = at.span
         problem = Diagnostic(
-            code=code, message=message, path=self._path, span=span, where=where, severity=severity, hint=hint
+            code=code, message=message, path=self._path, span=span, where=where, severity=severity, hint=hint, fix=fix
         )
         found.setdefault((code, span, message), problem)
 
@@ -62,6 +63,11 @@ class Findings:
             return found
         message = f"the document has {self.LIMIT:,} errors or more; the rest is not listed"
         return (Diagnostic(code="too-many-problems", message=message, path=self._path), *found)
+
+
+def rewrite(what: str, at: Position, text: str) -> Fix | None:
+    """The fix that writes ``text`` where something stands; None for what stands nowhere."""
+    return Fix(what, Edit(at.span, text)) if at.span else None
 
 
 def shorten(text: str) -> str:

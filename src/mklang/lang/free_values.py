@@ -9,7 +9,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from mklang.diagnostics import Severity
 from mklang.lang import scalars
-from mklang.lang.findings import Findings, below
+from mklang.lang.findings import Findings, below, rewrite
 from mklang.lang.nodes import check_tag, plain_value, read_map
 from mklang.lang.values import Frozen
 from mklang.lang.yaml_tree import Entry, Node, Position, is_blank
@@ -51,7 +51,8 @@ def _ambiguous(text: str, node: Node, findings: Findings, where: str) -> None:
     elif scalars.is_old_number(text):
         message = f"'{text}' is text here and a number to many YAML readers"
         hint = f'quote it: "{text}", or write a plain decimal number'
-        findings.add("ambiguous-scalar", message, at, where, hint=hint, severity=Severity.WARNING)
+        fix = rewrite(f'write "{text}"', at, f'"{text}"')
+        findings.add("ambiguous-scalar", message, at, where, hint=hint, severity=Severity.WARNING, fix=fix)
 
 
 def _warn_braces(node: MappingNode, findings: Findings, where: str) -> None:

@@ -9,6 +9,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 from mklang.lang import scalars
 from mklang.lang.findings import Findings, below, shorten
 from mklang.lang.yaml_tree import MERGE, Entry, Node, Position, is_blank, merge_sources, merged
+from mklang.source import Edit, Fix, Span
 
 _CORE = "tag:yaml.org,2002:"
 _SCALAR_TAGS = frozenset(_CORE + name for name in ("str", "int", "float", "bool", "null"))
@@ -95,12 +96,39 @@ def read_map(
         elif name in entries:
             first = entries[name][0].start_mark.line + 1
             message = f"the key '{shorten(name)}' is written twice, first on line {first}"
-            findings.add("duplicate-key", message, Position(key), below(where, name), hint="delete one of them")
+            fix = _delete(key, value) if _same(value, entries[name][1]) else None
+            hint = "delete one of them"
+            findings.add("duplicate-key", message, Position(key), below(where, name), hint=hint, fix=fix)
         else:
             entries[name] = (key, value)
     for base in inherited:
         entries = merged(base) | entries if isinstance(base, MappingNode) else entries
     return entries
+
+
+def _delete(key: Node, value: Node) -> Fix | None:
+    """The fix that takes an entry's lines away."""
+    first, last = Position(key).span, Position(value, key).span
+    if first is None or last is None:
+        return None
+    span = Span(first.line, first.column, last.end_line, last.end_column)
+    return Fix("delete this one: both say the same", Edit(span, "", whole_lines=True))
+
+
+def _same(node: Node, other: Node) -> bool:
+    """Whether two nodes say the same; what is shared by an alias is the same without a look."""
+    if node is other:
+        return True
+    if node.__class__ is not other.__class__ or node.tag != other.tag or len(node.value) != len(other.value):
+        return False
+    if isinstance(node, ScalarNode) and isinstance(other, ScalarNode):
+        return node.value == other.value and bool(node.style) == bool(other.style)
+    pairs = zip(_parts(node), _parts(other), strict=True)
+    return all(_same(part, other_part) for part, other_part in pairs)
+
+
+def _parts(node: Node) -> list[Node]:
+    return [part for pair in node.value for part in pair] if isinstance(node, MappingNode) else list(node.value)
 
 
 def _odd_key(key: Node, findings: Findings, where: str) -> None:

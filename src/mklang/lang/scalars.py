@@ -72,6 +72,11 @@ def is_old_number(text: str) -> bool:
     return _OTHER_BASE.fullmatch(text) is not None or _GROUPED.fullmatch(text) is not None
 
 
+def ungrouped(text: str) -> str:
+    """``1_000`` without its underscores; any other text as it is."""
+    return text.replace("_", "") if _GROUPED.fullmatch(text) and not _OTHER_BASE.fullmatch(text) else text
+
+
 def integer_hint(text: str) -> str:
     """What to write instead of a plain scalar that was meant to be a whole number; empty when there is no telling."""
     if _OTHER_BASE.fullmatch(text):

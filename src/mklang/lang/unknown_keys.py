@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mklang.lang.fields import Fields
 from mklang.lang.findings import shorten
-from mklang.lang.vocabulary import GATES, KEYS, KEYS_AT, STATES, Place, closest, homes
+from mklang.lang.vocabulary import GATES, KEYS, KEYS_AT, STATES, Place, closest, homes, same_word
 
 _FAMILIES = (frozenset({Place.DOCUMENT}), STATES, GATES, frozenset({Place.DECLARATION}))
 _NAMES = {place: frozenset(key.name for key in KEYS if key.places & family) for family in _FAMILIES for place in family}
@@ -22,7 +22,8 @@ def report_unknown(fields: Fields, place: Place) -> set[str]:
         if guess and guess not in fields.entries:
             meant.add(guess)
         message = f"'{shorten(name)}' is not a key of {_family(place)}"
-        fields.key_problem("unknown-key", name, message, _hint(name, guess, place))
+        becomes = guess if guess and guess not in fields.entries and same_word(name, guess) else None
+        fields.key_problem("unknown-key", name, message, _hint(name, guess, place), becomes=becomes)
     return meant
 
 

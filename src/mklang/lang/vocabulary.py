@@ -378,6 +378,15 @@ def closest(word: str, allowed: Iterable[str]) -> str | None:
     return options[close[0]] if close else None
 
 
+def same_word(word: str, other: str) -> bool:
+    """Whether two words differ only in case and in how their parts are joined: ``max-visits``, ``maxVisits``."""
+    return _bare(word) == _bare(other)
+
+
+def _bare(word: str) -> str:
+    return word.replace("-", "").replace("_", "").replace(" ", "").casefold()
+
+
 def homes(name: str) -> str:
     """Where a key of the language belongs, in words; empty for a word the language does not know."""
     places = [place for place in Place if name in KEYS_AT[place]]

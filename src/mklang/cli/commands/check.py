@@ -17,4 +17,4 @@ def command(*, out: Output, **options: Any) -> int:
 
     Exit code 1 when there is an error, also for a file that is missing; warnings do not count.
     """
-    return run("check", Asked(**options), out)
+    return run("check", Asked.take(options), out)

@@ -35,7 +35,8 @@ from mklang.analysis.spots import in_declaration
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
 from mklang.lang.effects import compared_key
-from mklang.lang.models import HookCondition, Tool
+from mklang.lang.models import HookCondition, Machine, Tool
+from mklang.source import Edit, Fix, Span
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -48,10 +49,19 @@ def find(subject: Subject) -> Iterator[Finding]:
     for block, declarations, used in (("tools", machine.tools, tools), ("hooks", machine.hooks, hooks)):
         if used - {declaration.name for declaration in declarations}:
             continue
+        whole = all(declaration.name not in used for declaration in declarations)
         for number, declaration in enumerate(declarations):
             if declaration.name not in used:
                 message = f"'{declaration.name}' is declared in '{block}' and not used"
-                yield Finding(in_declaration(block, number, declaration), message, "delete it")
+                span = _block(machine, block) if whole else declaration.at.span
+                fix = Fix("delete the declaration", Edit(span, "", whole_lines=True)) if span else None
+                yield Finding(in_declaration(block, number, declaration), message, "delete it", fix=fix)
+
+
+def _block(machine: Machine, block: str) -> Span | None:
+    """The whole block, its key included: a list must not be left empty."""
+    key, value = machine.at.key(block), machine.at.value(block)
+    return Span(key.line, key.column, value.end_line, value.end_column) if key and value else None
 
 
 RULE = Rule(code="declaration-unused", severity=Severity.NOTE, find=find, basis="L8", page=__doc__)

@@ -32,7 +32,9 @@ from mklang.analysis.codes import FAMILIES, FAMILY_OF
 from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.spots import Spot
 from mklang.analysis.subject import Subject
+from mklang.analysis.suppress import Suppression
 from mklang.diagnostics import Severity
+from mklang.source import Edit, Fix
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -40,7 +42,20 @@ def find(subject: Subject) -> Iterator[Finding]:
     for suppression, listed in subject.unused:
         if listed.code in FAMILY_OF or listed.code in FAMILIES:
             place = "in this document" if suppression.lines is None else "on the line it is about"
-            yield Finding(Spot("", listed.span), f"nothing is found as '{listed.code}' {place}", "delete the comment")
+            message = f"nothing is found as '{listed.code}' {place}"
+            yield Finding(Spot("", listed.span), message, "delete it", fix=_fix(suppression, subject))
+
+
+def _fix(suppression: Suppression, subject: Subject) -> Fix:
+    """Take every code out of the comment that silenced nothing; without any left, the comment goes."""
+    comment = suppression.comment
+    unused = {listed.code for of, listed in subject.unused if of is suppression}
+    kept = [listed.code for listed in suppression.codes if listed.code not in unused]
+    if kept:
+        head, _, tail = comment.text.partition("[")
+        text = f"{head}[{', '.join(kept)}]{tail.partition(']')[2]}"
+        return Fix("delete the codes that are not found", Edit(comment.span, text))
+    return Fix("delete the comment", Edit(comment.span, "", whole_lines=comment.alone))
 
 
 RULE = Rule(code="suppression-unused", severity=Severity.WARNING, find=find, basis="L16", page=__doc__, strict=True)

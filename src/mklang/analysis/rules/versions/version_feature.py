@@ -36,14 +36,24 @@ from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.spots import Spot
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
-from mklang.lang.versions import too_new
+from mklang.lang.models import Machine
+from mklang.lang.versions import UNDERSTOOD, too_new
+from mklang.source import Edit, Fix
 
 
 def find(subject: Subject) -> Iterator[Finding]:
     """Every feature in use that came after the declared version."""
     for feature in too_new(subject.machine):
         message = f"'{feature.name}' came with {feature.since}, and the document declares {subject.machine.version}"
-        yield Finding(Spot(feature.where, feature.at.name), message, f'declare mklang: "{feature.since}"')
+        hint = f'declare mklang: "{feature.since}"'
+        yield Finding(Spot(feature.where, feature.at.name), message, hint, fix=_fix(subject.machine))
+
+
+def _fix(machine: Machine) -> Fix | None:
+    """Declare the newest version that something in the document needs."""
+    span = machine.at.value("mklang")
+    newest = max((feature.since for feature in too_new(machine)), key=UNDERSTOOD.index)
+    return Fix(f'declare mklang: "{newest}"', Edit(span, f'"{newest}"')) if span else None
 
 
 RULE = Rule(code="version-feature", severity=Severity.WARNING, find=find, basis="L14", page=__doc__)

@@ -35,6 +35,7 @@ from mklang.analysis.spots import Spot
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
 from mklang.lang.versions import UNDERSTOOD, features
+from mklang.source import Edit, Fix, Span
 
 
 def find(subject: Subject) -> Iterator[Finding]:
@@ -46,7 +47,22 @@ def find(subject: Subject) -> Iterator[Finding]:
         newest = max(used, key=lambda feature: UNDERSTOOD.index(feature.since))
         message = f"'{newest.name}' came with {newest.since}, and the document declares no version"
         spot = Spot(newest.where, newest.at.name)
-        yield Finding(spot, message, f'begin the document with mklang: "{newest.since}"')
+        yield Finding(spot, message, _hint(newest.since), fix=_fix(subject, newest.since))
+
+
+def _fix(subject: Subject, version: str) -> Fix | None:
+    """A first line, for a document that is written by indentation."""
+    span = subject.machine.at.span
+    if span is None or subject.source is None or subject.machine.at.raw("mklang") is not None:
+        return None
+    if subject.source.line(span.line)[span.column - 1 : span.column] == "{":
+        return None
+    start = Span(span.line, span.column, span.line, span.column)
+    return Fix(_hint(version), Edit(start, f'mklang: "{version}"\n'))
+
+
+def _hint(version: str) -> str:
+    return f'begin the document with mklang: "{version}"'
 
 
 RULE = Rule(code="version-missing", severity=Severity.NOTE, find=find, basis="L3 L14", page=__doc__)

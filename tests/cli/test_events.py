@@ -15,6 +15,7 @@ import pytest
 from mklang.cli.main import main
 from mklang.engine import events as events_module
 from mklang.engine.events import Event
+from mklang.engine.trace import Judgement
 from tests.cli.scripted_models import Scripted, answer_with
 from tests.cli.test_guides import GUIDES, blocks
 from tests.cli.test_recording import LETTER
@@ -45,8 +46,9 @@ def written(path: str = "events.jsonl") -> list[dict[str, Any]]:
 def test_each_event_is_a_line_with_the_time(model: Scripted) -> None:
     assert run("--events", "events.jsonl") == 0
     lines = written()
-    assert [line["type"] for line in lines if not line["type"].startswith("llm-")] == [
-        *("run-start", "state-start", "model-asked", "model-asked", "state-done", "run-finished")
+    of_the_run = {"run-start", "state-start", "state-done", "run-finished"}
+    assert [line["type"] for line in lines if line["type"] in of_the_run] == [
+        *("run-start", "state-start", "state-done", "run-finished")
     ]
     assert all(list(line)[:2] == ["type", "time"] for line in lines)
     times = [datetime.fromisoformat(line["time"]) for line in lines]
@@ -100,13 +102,15 @@ def test_the_guides_table_names_every_type_and_key() -> None:
     shown = {name: set(re.findall(r"`([a-z_]+)`", re.sub(r"\([^)]*\)", "", keys))) for name, keys in rows}
     kinds = [kind for kind in vars(events_module).values() if isinstance(kind, type) and issubclass(kind, Event)]
     in_code = {
-        str(kind.__struct_config__.tag): {_written(name) for name in kind.__struct_fields__}
-        - {"machine", "depth", "run_id", "parent_run_id"}
+        str(kind.__struct_config__.tag): _written(kind) - {"machine", "depth", "run_id", "parent_run_id"}
         for kind in kinds
         if kind is not Event
     }
     assert {name: keys - {"usd"} for name, keys in shown.items()} == in_code
 
 
-def _written(field: str) -> str:
-    return "tokens" if field == "usage" else field
+def _written(record: type[Any]) -> set[str]:
+    """The keys that the fields of an event, or of a judgement in it, are written under."""
+    names = set(record.__struct_fields__)
+    inner = _written(Judgement) if "judgement" in names else set()
+    return {"tokens" if name == "usage" else name for name in names - {"judgement"}} | inner

@@ -15,7 +15,7 @@ class Scripted:
 
     ``hold`` is waited for before anything is sent. With ``pieces`` the body is those, each sent by itself, in the
     chunked form, as a stream of events; ``broken`` leaves out the end mark of that form, ``hang`` keeps the connection
-    open behind them.
+    open behind them; ``pause`` is how long a piece waits, for another program to draw the one before.
     """
 
     body: object = None
@@ -26,6 +26,7 @@ class Scripted:
     pieces: Sequence[bytes] | None = None
     broken: bool = False
     hang: bool = False
+    pause: float = 0.0
 
     def payload(self) -> bytes:
         if isinstance(self.body, bytes):
@@ -123,7 +124,7 @@ class StubServer:
         for piece in filter(None, reply.pieces or ()):
             writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
             await writer.drain()
-            await asyncio.sleep(0)
+            await asyncio.sleep(reply.pause)
         if reply.hang:
             await self._held(asyncio.Event(), reader)
         elif not reply.broken:

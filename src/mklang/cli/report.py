@@ -50,13 +50,29 @@ def _amounts(outcome: Ended, seconds: float) -> str:
     of_steps = f" of {steps.limit}" if steps.limit is not None else ""
     of_tokens = f" of {tokens.limit}" if tokens.limit is not None else ""
     spent = f"{tokens.used}{of_tokens} tokens"
-    return (
-        f"{steps.used}{of_steps} step{'' if steps.used == 1 else 's'}, {spent}{_in_out(outcome.usage)}, {seconds:.1f} s"
-    )
+    ended = f"{spent}{_in_out(outcome.usage)}{_money(outcome)}, {seconds:.1f} s"
+    return f"{steps.used}{of_steps} step{'' if steps.used == 1 else 's'}, {ended}"
 
 
 def _in_out(usage: Usage) -> str:
-    return f" ({usage.input_tokens} in, {usage.output_tokens} out)" if usage.total else ""
+    guessed = f", {usage.estimated_tokens} of them estimated" if usage.estimated_tokens else ""
+    return f" ({usage.input_tokens} in, {usage.output_tokens} out{guessed})" if usage.total else ""
+
+
+def _money(outcome: Ended) -> str:
+    """What the run cost, where anybody knows; a limit on it is shown even when nothing was spent."""
+    spent = outcome.nano_usd
+    if not spent.used and spent.limit is None:
+        return ""
+    limit = f" of ${dollars(spent.limit)}" if spent.limit is not None else ""
+    return f", ${dollars(spent.used)}{limit}"
+
+
+def dollars(nano: int) -> str:
+    """Billionths of a dollar in dollars: cents, and as many digits more as a small amount needs."""
+    if not nano or nano >= 10**9:
+        return f"{nano / 1e9:.2f}"
+    return f"{-(-nano // 1000) / 1e6:.6f}".rstrip("0").ljust(4, "0")
 
 
 def _explanation(outcome: Outcome, ink: Ink) -> Iterator[str]:

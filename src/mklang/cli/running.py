@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar, Protocol, TypedDict, TypeVar, assert_never
 
@@ -53,6 +54,7 @@ class LimitFlags(TypedDict):
     max_steps: int | None
     budgets: tuple[str, ...]
     max_tokens: int | None
+    max_cost: int | None
     max_fanout: int | None
     max_failed_branches: int | None
     concurrency: int | None
@@ -106,6 +108,9 @@ def limit_options(command: _Command) -> _Command:
         _count("--concurrency", "How many requests may be under way at once."),
         _count("--max-failed-branches", "How many branches of a fan-out may fail; else all but one may.", least=0),
         _count("--max-fanout", "How wide a fan-out may be."),
+        click.option(
+            "--max-cost", type=Money(), help="How much the run may cost, in US dollars; prices must be known."
+        ),
         _count("--max-tokens", "How many tokens the run may use, in and out together."),
         click.option("--budget", "budgets", multiple=True, metavar="MACHINE=N", help="A called machine's step budget."),
         _count("--max-steps", "How many steps the run may take, instead of the machine's budget."),
@@ -124,6 +129,23 @@ def _reaction(name: str, purpose: str) -> Callable[[_Command], _Command]:
 
 def _duration(name: str, purpose: str) -> Callable[[_Command], _Command]:
     return click.option(name, type=Duration(), help=f"{purpose} Seconds, or like 90s, 5m, 2h, 1d.")
+
+
+class Money(click.ParamType[int]):
+    """An amount of money on the command line: US dollars, as billionths of one."""
+
+    name = "money"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        """How the value is shown in the help."""
+        return "USD"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Billionths of a dollar; nothing is allowed and stops before the first request."""
+        found = re.fullmatch(r"\$?(\d{1,9}(?:\.\d{1,9})?)", str(value).strip())
+        if not found:
+            self.fail(f"{value!r} is no amount of US dollars; write 2, 0.50 or 0.0001", param, ctx)
+        return int(Decimal(found[1]) * 10**9)
 
 
 class Duration(click.ParamType[float]):
@@ -150,6 +172,7 @@ def option_changes(flags: LimitFlags) -> dict[str, Json]:
     given: dict[str, Json] = {
         "max_steps": flags["max_steps"],
         "max_tokens": flags["max_tokens"],
+        "max_nano_usd": flags["max_cost"],
         "max_fanout": flags["max_fanout"],
         "max_failed_branches": flags["max_failed_branches"],
         "concurrency": flags["concurrency"],

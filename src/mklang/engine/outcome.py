@@ -55,7 +55,10 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "The run used up its step budget.",
         "Raise budget: in the machine, or --max-steps; look at the state visited most.",
     ),
-    Reason.COST_EXHAUSTED: ("The run used up its token limit.", "Raise --max-tokens, or shorten prompts and loops."),
+    Reason.COST_EXHAUSTED: (
+        "The run used up its limit of tokens or money.",
+        "Raise --max-tokens or --max-cost, or shorten prompts and loops.",
+    ),
     Reason.FANOUT_LIMIT: (
         "A fan-out is wider than allowed; no branch was run.",
         "Shorten the list, or raise the limit that the message names.",

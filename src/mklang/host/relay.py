@@ -71,7 +71,6 @@ class Relay:
     def _hear(self, event: AnyEvent) -> None:
         if isinstance(event, ModelAsked):
             self._asked[event.key] = event
-            return
         self._tell(event)
 
     def _tell(self, event: AnyEvent) -> None:

@@ -216,7 +216,8 @@ def watched(folder: Path, *arguments: str, answers: Callable[[Asked], Scripted],
             master, slave = pty.openpty()
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "mklang.cli.main", *arguments,
-                cwd=folder, env=environment(folder, TERM="xterm", COLUMNS="100"), stdin=slave, stdout=slave, stderr=slave,
+                cwd=folder, env=environment(folder, TERM="xterm", COLUMNS="100"),
+                stdin=slave, stdout=slave, stderr=slave,
             )  # fmt: skip
             os.close(slave)
             shown = await asyncio.to_thread(_all_of, master)

@@ -27,6 +27,7 @@ from mklang.durable.service import (
 )
 from mklang.durable.service import take_up as note_session
 from mklang.engine.events import AnyEvent, Observer, RunStart
+from mklang.engine.options import RunOptions
 from mklang.engine.outcome import Outcome
 from mklang.engine.requests import Answer, Request
 from mklang.engine.run import arun
@@ -34,7 +35,7 @@ from mklang.errors import RunStoreError, UsageError
 from mklang.host.guards import missing_bindings
 from mklang.host.seam import REAL, Seam
 from mklang.host.session import Session, check_prices
-from mklang.lang.models import Machine
+from mklang.lang.models import Machine, Tier
 from mklang.lang.reader import machine_from_text
 from mklang.lang.values import Json
 from mklang.oracles.journaled import JournaledOracle
@@ -147,11 +148,23 @@ def go_on(
     dropped = missing_bindings(stored.guards, session.options.guards)
     if dropped:
         raise UsageError(f"the run began with a guard at {', '.join(dropped)}; a resumed run cannot go on without it")
+    _check_judged_alike(stored, session.options)
     options = msgspec.structs.replace(tightened(stored, asked), guards=session.options.guards)
     session = replace(session, inputs=journal.begin.inputs, options=options)
     check_prices(session)
     note_session(journal, options, at=seam.now().timestamp())
     return _kept(session, journal, keeping, seam)
+
+
+def _check_judged_alike(stored: RunOptions, now: RunOptions) -> None:
+    """A recorded decision was asked about whole or in batches, and can only be gone through again the same way."""
+    if stored.whole_decisions == now.whole_decisions:
+        return
+    before, after = (", ".join(tier.value for tier in Tier if tier in one.whole_decisions) for one in (stored, now))
+    raise UsageError(
+        f"the run began with probabilities judging {before or 'no tier'}, and now they judge {after or 'none'}: go on "
+        f"with the judge it began with ({'--judge noul' if before else '--judge choice'}, or its configuration)"
+    )
 
 
 def stored_source(first: Begin) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -316,3 +317,23 @@ def test_a_forbidden_text_anywhere_in_a_value_is_found(needle: str, around: Any)
 def test_no_bytes_make_a_guard_raise(raw: bytes) -> None:
     for parse in Format:
         Guard(name="g", parse=parse, schema={"type": "array"}, forbidden=["a"]).examine(raw)
+
+
+def test_a_compiled_guard_costs_a_few_times_the_parsing() -> None:
+    """A kilobyte takes less than 50 µs on an idle core of 2026; relative to the parser it holds on a busy one, too."""
+    raw = json.dumps([{"pattern": "tests before code, twice in a row " * 2, "importance": 0.5}] * 9)
+    assert 900 < len(raw) < 1100
+    guard = Guard(name="g", schema=PATTERNS, forbidden=["ignore previous", "<script"], bounds=Bounds(bytes=65536))
+    guard.check(raw)
+    assert best_of(lambda: guard.check(raw)) < 15 * best_of(lambda: json.loads(raw))
+
+
+def best_of(work: Callable[[], object]) -> float:
+    """Seconds of one call, the best of many rounds."""
+    rounds = []
+    for _ in range(30):
+        started = time.process_time()
+        for _ in range(50):
+            work()
+        rounds.append(time.process_time() - started)
+    return min(rounds)

@@ -9,14 +9,17 @@ from typing import Any, TypeVar
 import click
 
 from mklang.analysis.runner import fails_strict
+from mklang.analysis.sarif import to_sarif
 from mklang.analysis.selection import parse_selection
 from mklang.cli import findings
+from mklang.cli.annotations import as_annotations
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, output_options, printable
 from mklang.host.fixing import Fixed, fix
 from mklang.host.inspection import Inspected, Inspector, Looking, machine_files
 from mklang.host.rewriting import difference, write_back
 
+OTHER_FORMATS = ("sarif", "github")
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
@@ -55,7 +58,7 @@ def inspecting_options(*, strict: str) -> Callable[[_Decorated], _Decorated]:
                 click.option("--ignore", multiple=True, metavar="CODE,...", help="All but these; errors stay."),
                 click.option("--fix", is_flag=True, help="Make the fixes that are safe, and write the files."),
                 click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing."),
-                output_options(json_when_piped=False),
+                output_options(json_when_piped=False, also=OTHER_FORMATS),
             )
         ):
             command = option(command)
@@ -74,11 +77,23 @@ def run(command: str, asked: Asked, out: Output) -> int:
     failed = [one for one in inspected if one.failed or (looking.lint and looking.strict and _fails(one))]
     if out.json:
         out.wire(findings.to_wire(command, inspected, ok=not failed, repaired=repaired if asked.fix else None))
+    elif out.other:
+        _tell_program(inspected, out)
     else:
         findings.tell(inspected, out)
         if asked.fix:
             out.say(f"{findings.counted(repaired, 'problem')} repaired")
     return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def _tell_program(inspected: Sequence[Inspected], out: Output) -> None:
+    """The findings for other people's programs. One in a machine that several call is told once."""
+    found = list(dict.fromkeys(found for one in inspected for found in one.diagnostics))
+    if out.other == "sarif":
+        out.wire(to_sarif(found, ok=True))
+        return
+    for line in as_annotations(found):
+        out.say(line)
 
 
 def inspect(files: Sequence[str], looking: Looking) -> Iterator[Inspected]:

@@ -128,6 +128,18 @@ def test_a_pick_or_a_broken_probability_is_no_verdict(verdict: Verdict) -> None:
     assert halted.error == "judge-unparseable"
 
 
+@pytest.mark.rule("L62", "L63", "W32")
+@pytest.mark.parametrize("options", [WHOLE, RunOptions()])
+def test_an_unread_verdict_is_charged_and_recorded(options: RunOptions) -> None:
+    unread = Verdict(index=None, read=Read.UNREAD, raw="I think " + "x" * 500, model="m", usage=Usage(10, 3))
+    world = World(produce=lambda _: Produced(text="x", usage=Usage(1, 1)), judge=lambda _: unread)
+    outcome = play(machine(["prose", "prose"]), world, options=options)
+    step = outcome.trace[0]
+    assert (step.usage, outcome.usage) == (Usage(11, 4), Usage(11, 4))
+    assert (step.gate_via, step.judge_fallback, step.judge_model) == ("otherwise", True, "m")
+    assert step.judge_raw == ("I think " + "x" * 500)[:200]
+
+
 @pytest.mark.rule("S24")
 @pytest.mark.parametrize(
     ("chances", "none", "how", "contradiction"),

@@ -227,7 +227,7 @@ def test_a_legal_reply_with_anything_around_it_is_unread(before: str, reply: str
     assert (read_choice(before + reply + after, 3).choice is None) is bool(before or after)
 
 
-@pytest.mark.rule("L63", "W32", "W33")
+@pytest.mark.rule("W33")
 def test_what_an_unread_reply_cost_is_in_its_own_verdict() -> None:
     for reply in ("no idea", '{"choice": 99}', "", HUGE):
         assert judged(reply).usage == Usage(5, 2)

@@ -10,6 +10,7 @@ import pytest
 
 from mklang.engine.requests import Judge, Read, Usage, Verdict
 from mklang.errors import ConfigError, MissingExtra, ProviderFailed, UnknownTier
+from mklang.hooks.registry import HookRegistry
 from mklang.lang.models import Tier
 from mklang.llm.jev import JevNoulJudge, SystemOne, is_reserved, systemone_url
 from mklang.llm.noul import NoulSettings
@@ -277,7 +278,9 @@ def test_it_judges_the_tiers_it_was_given() -> None:
 def test_it_cannot_write_and_is_no_hook() -> None:
     judge = JevNoulJudge(SystemOne(traffic=traffic()))
     assert not hasattr(judge, "produce")
-    assert not callable(judge)
+    for hook in (judge, judge.judge, SystemOne(traffic=traffic()).chances):
+        with pytest.raises(ConfigError, match="hook 'h' is a judge"):
+            HookRegistry({"h": hook})  # type: ignore[dict-item]
 
 
 def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from mklang.engine.requests import Hook, HookValue
-from mklang.errors import AnswerFailed, HookFailed, UnknownHook
+from mklang.errors import AnswerFailed, ConfigError, HookFailed, UnknownHook
 from mklang.hooks.builtin import BUILTIN, HookFunction, comparison
 from mklang.lang.values import Json
 
@@ -20,6 +20,9 @@ class HookRegistry(Mapping[str, HookFunction]):
     __slots__ = ("_named",)
 
     def __init__(self, hooks: Mapping[str, HookFunction] | None = None) -> None:
+        """Raises ``ConfigError`` for a judge given as a hook: a hook is code, and decides alone (S25)."""
+        for name, hook in (hooks or {}).items():
+            _refuse_judge(name, hook)
         self._named = MappingProxyType({**BUILTIN, **(hooks or {})})
 
     def __getitem__(self, name: str) -> HookFunction:
@@ -60,6 +63,14 @@ class HookRegistry(Mapping[str, HookFunction]):
             raise HookFailed(f"hook '{request.name}': CancelledError") from None
         except (Exception, SystemExit) as error:  # calling a plug-in: any fault of its is the state's
             raise HookFailed(f"hook '{request.name}': {_fault(error)}") from error
+
+
+def _refuse_judge(name: str, hook: object) -> None:
+    owner = getattr(hook, "__self__", hook)
+    if callable(getattr(owner, "judge", None)) or callable(getattr(owner, "chances", None)):
+        raise ConfigError(
+            f"hook '{name}' is a judge: a hook is code that decides alone, a judge decides gates without a hook"
+        )
 
 
 def _copied(value: Json) -> Json:

@@ -313,3 +313,15 @@ def test_the_command_refuses_before_it_spends(
     write(tmp_path, **BOUND)
     assert main(["run", "post.mkl", "--effects", "strict", "--no-keep", "--format", "text"]) == 1
     assert "guard-refused" in capsys.readouterr().err
+
+
+def test_check_knows_the_guards_and_wants_none_of_them_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, **{"post.mkl": "hooks: [{ name: other }]\n" + HOOKED.lstrip(), "note.guard.yaml": NOTE})
+    assert main(["check", "post.mkl"]) == 0
+    assert "hook-undeclared" not in capsys.readouterr().out
+    (tmp_path / "guards.yaml").write_text("post.sent.input.text: note\n")
+    assert main(["check", "post.mkl"]) == 1
+    assert "binding-unknown" in capsys.readouterr().out

@@ -6,7 +6,6 @@ is reported once.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +18,8 @@ from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.engine.options import Effect
 from mklang.errors import UsageError
 from mklang.host.guards import guards_of
+from mklang.host.inspection import below
 from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
-
-SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "dist", "build"})
-"""Folders whose files are not the project's own; hidden ones are left out as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,15 +78,8 @@ def audit(paths: Iterable[str], looking: Looking | None = None) -> AuditReport:
 def _files(paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         if Path(path).is_dir():
-            yield from sorted(_below(path))
+            yield from (str(file) for file in below(Path(path), tuple(SUFFIXES)))
         elif Path(path).exists():
             yield path
         else:
             raise UsageError(f"there is no file or folder '{path}'")
-
-
-def _below(folder: str) -> Iterator[str]:
-    """The machine files below a folder, in it and in its own folders; links are not followed."""
-    for here, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED and not name.startswith(".")]
-        yield from (os.path.normpath(os.path.join(here, name)) for name in files if Path(name).suffix in SUFFIXES)  # noqa: PTH118

@@ -1,7 +1,7 @@
 """A gate asks a hook that the ``hooks`` block does not list.
 
 Only when the block is there and not empty. The comparisons ``eq:KEY:VALUE`` and ``neq:KEY:VALUE`` are part of the
-language, not of the host, and need not be listed.
+language, not of the host, and need not be listed; guards (``guard:NAME``) are files beside the machine.
 
 Why: the block tells whoever runs the machine what to provide. A hook that is missing there is probably misspelt, or
 will be missing in the host, where it halts the run (L13, C1; L8, L58).
@@ -40,7 +40,7 @@ from mklang.analysis.spots import in_gate
 from mklang.analysis.subject import Subject
 from mklang.analysis.words import Names
 from mklang.diagnostics import Severity
-from mklang.lang.effects import is_comparison
+from mklang.lang.effects import GUARD, is_comparison
 from mklang.lang.models import HookCondition
 
 
@@ -55,7 +55,7 @@ def find(subject: Subject) -> Iterator[Finding]:
             condition = gate.condition
             if not isinstance(condition, HookCondition) or condition.name in declared:
                 continue
-            if not is_comparison(condition.name):
+            if not is_comparison(condition.name) and not condition.name.startswith(GUARD):
                 hint = names.hint(condition.name, "add it to 'hooks'")
                 message = f"the hook '{condition.name}' is not declared in 'hooks'"
                 yield Finding(in_gate(state, gate, "hook"), message, hint)

@@ -11,8 +11,18 @@ from pathlib import Path
 import pytest
 
 from mklang.durable.journal import Begin, JournalFile, create_journal, open_journal, read_journal
-from mklang.durable.service import answer_question, conclude, describe, differences, settle_outcome
-from mklang.engine.options import DEFAULT_OPTIONS, RunOptions
+from mklang.durable.service import (
+    answer_question,
+    check_open,
+    conclude,
+    current_options,
+    describe,
+    differences,
+    settle_outcome,
+    take_up,
+    tightened,
+)
+from mklang.engine.options import DEFAULT_OPTIONS, Reaction, RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.outcome import Done, Halted, Outcome, Reason, Suspended
 from mklang.engine.requests import (
@@ -303,3 +313,46 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: bytes)
         open_journal(path)
     assert path.read_bytes() == content
     assert [kept.name for kept in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.rule("W9")
+def test_a_resumed_runs_protections_can_be_tightened_and_never_loosened() -> None:
+    stored = RunOptions(on_untrusted_flow=Reaction.HALT, humans=True, max_tokens=10)
+    assert tightened(stored, {"max_tokens": 20, "on_truncate": "halt"}).max_tokens == 20
+    for loosened in (
+        {"on_untrusted_flow": "report"},
+        {"humans": False},
+        {"delimit": False},
+        {"tool_effects": {"send": "read"}},
+        {"trusted": ["note"]},
+    ):
+        with pytest.raises(UsageError):
+            tightened(stored, loosened)  # type: ignore[arg-type]
+
+
+@pytest.mark.rule("W10", "W23")
+def test_a_finished_run_is_not_run_again_and_a_raised_limit_stays_raised(tmp_path: Path) -> None:
+    machine = machine_from_text(MACHINE)
+    path = tmp_path / "r.jsonl"
+    first = RunOptions(max_steps=1)
+    halted = go(machine, create_journal(path, begin(machine, first)), World())
+    assert isinstance(halted, Halted)
+    raised = tightened(first, {"max_steps": 9})
+    journal = open_journal(path)
+    take_up(journal, raised, at=3.0)
+    assert current_options(journal).max_steps == 9
+    world = World()
+    assert isinstance(go(machine, journal, world, options=current_options(journal)), Done)
+    reopened = open_journal(path)
+    assert current_options(reopened).max_steps == 9
+    with pytest.raises(RunStoreError, match="finished"):
+        check_open(reopened)
+
+
+@pytest.mark.rule("W24")
+def test_a_line_without_its_parts_is_named_not_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    create_journal(path, begin(machine_from_text(MACHINE))).close()
+    path.write_bytes(path.read_bytes() + b'{"type":"answer","key":"1:a/produce"}\n')
+    with pytest.raises(RunStoreError, match=r"r\.jsonl:2: not a journal line.*digest"):
+        read_journal(path)

@@ -15,6 +15,7 @@ from mklang.cli import findings
 from mklang.cli.annotations import as_annotations
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, output_options, printable
+from mklang.cli.watching import watch
 from mklang.host.fixing import Fixed, fix
 from mklang.host.inspection import Inspected, Inspector, Looking, machine_files
 from mklang.host.rewriting import difference, write_back
@@ -33,6 +34,7 @@ class Asked:
     ignore: Sequence[str]
     fix: bool = False
     diff: bool = False
+    watch: bool = False
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Asked:
@@ -58,6 +60,7 @@ def inspecting_options(*, strict: str) -> Callable[[_Decorated], _Decorated]:
                 click.option("--ignore", multiple=True, metavar="CODE,...", help="All but these; errors stay."),
                 click.option("--fix", is_flag=True, help="Make the fixes that are safe, and write the files."),
                 click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing."),
+                click.option("--watch", is_flag=True, help="Look again whenever a file changes, until Ctrl-C."),
                 output_options(json_when_piped=False, also=OTHER_FORMATS),
             )
         ):
@@ -68,7 +71,13 @@ def inspecting_options(*, strict: str) -> Callable[[_Decorated], _Decorated]:
 
 
 def run(command: str, asked: Asked, out: Output) -> int:
-    """Look at the files, tell what was found, and say how it ended."""
+    """Look at the files, tell what was found, and say how it ended; again and again with ``--watch``."""
+    if asked.watch:
+        return watch(lambda: _run(command, asked, out), asked.files, out)
+    return _run(command, asked, out)
+
+
+def _run(command: str, asked: Asked, out: Output) -> int:
     looking = asked.looking(lint=command == "lint")
     if asked.diff:
         return _show(asked.files, looking, out)

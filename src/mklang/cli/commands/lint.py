@@ -24,8 +24,8 @@ def command(*, out: Output, **options: Any) -> int:
     asked, flags = Asked.take(options), LlmFlags.of(options)
     if not (flags.llm or flags.llm_estimate):
         return run("lint", asked, out)
-    if asked.fix or asked.diff:
-        raise UsageError("--llm measures documents as they are; make the fixes first")
+    if asked.fix or asked.diff or asked.watch:
+        raise UsageError("--llm measures documents once, as they are; it takes no --fix, --diff or --watch")
     from mklang.cli.llm_lint_cli import run as run_with_model  # models and their clients: only when they are asked
 
     return run_with_model(asked, flags, out)

@@ -14,6 +14,7 @@ from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, output_options
 from mklang.cli.pinning import Pin, write_pin
 from mklang.cli.suites import Report
+from mklang.cli.watching import watch
 from mklang.errors import UsageError
 from mklang.host.suites import Suite, Tester, coverages, find_suites, mutations
 from mklang.testing.choosing import parse_choice
@@ -34,6 +35,7 @@ class Asked:
     mutate: bool = False
     max_mutants: int = 200
     mutate_seconds: float = 60
+    watch: bool = False
 
 
 @click.command(short_help="Run a machine's scripted scenarios, without a model.")
@@ -54,6 +56,7 @@ class Asked:
 @click.option(
     "--mutate-seconds", type=click.FloatRange(0), default=60, show_default=True, help="At most, for each machine."
 )
+@click.option("--watch", is_flag=True, help="Play again whenever a file changes, until Ctrl-C.")
 @click.option(
     "--from-journal", metavar="RUN", help="Instead of testing, write a scenario that pins a kept run or a recording."
 )
@@ -78,6 +81,13 @@ def command(*, out: Output, from_journal: str | None, output: str | None, name: 
         return write_pin(_one_machine(asked), pin, out)
     if pin != Pin(run=""):
         raise UsageError("--output, --name and --overwrite go with --from-journal")
+    if asked.watch:
+        return watch(lambda: play(asked, out), (*asked.targets, *asked.script), out)
+    return play(asked, out)
+
+
+def play(asked: Asked, out: Output) -> int:
+    """Play everything that was asked for, and tell what came of it."""
     report = run(asked)
     if asked.junit is not None:
         _write(asked.junit, to_junit(suites.groups(report)))
@@ -96,7 +106,7 @@ def _one_machine(asked: Asked) -> str:
 
 
 def run(asked: Asked) -> Report:
-    """Play everything that was asked for."""
+    """Everything that comes of it, told nowhere yet."""
     if len(asked.targets) > 1 and asked.script:
         raise UsageError("--script goes with one machine")
     choice = parse_choice(asked.expression) if asked.expression else None

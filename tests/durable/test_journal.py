@@ -347,6 +347,7 @@ def test_a_finished_run_is_not_run_again_and_a_raised_limit_stays_raised(tmp_pat
     assert current_options(reopened).max_steps == 9
     with pytest.raises(RunStoreError, match="finished"):
         check_open(reopened)
+    reopened.close()
 
 
 @pytest.mark.rule("W24")

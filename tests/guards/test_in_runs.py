@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from mklang.cli.main import main
-from mklang.durable.journal import open_journal
+from mklang.durable.journal import open_journal, read_journal
 from mklang.engine.options import RunOptions
 from mklang.engine.outcome import Done, Halted, Outcome, Reason, Suspended, to_wire
 from mklang.errors import DocumentError, UsageError
+from mklang.host.replaying import replay
 from mklang.host.runs import Keeping, begin, go_on
-from mklang.host.session import Session
+from mklang.host.session import Session, load
 from tests.guards.world import MACHINE, NOTE, Post, Prepare, Saying, preparing, write
 
 pytestmark = pytest.mark.rule("S41", "L121", "L122", "L123")
@@ -325,3 +326,34 @@ def test_check_knows_the_guards_and_wants_none_of_them_declared(
     (tmp_path / "guards.yaml").write_text("post.sent.input.text: note\n")
     assert main(["check", "post.mkl"]) == 1
     assert "binding-unknown" in capsys.readouterr().out
+
+
+def test_a_run_that_began_under_strict_effects_goes_on_under_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, post: Post
+) -> None:
+    path = write(tmp_path, **BOUND | {"post.mkl": ASKING})
+    prepare = ready(monkeypatch, post, GOOD)
+    keeping = Keeping(folder=tmp_path / "runs")
+    kept = begin(prepare(path, options=RunOptions(humans=True), strict_effects=True), keeping)
+    asyncio.run(kept.run())
+    (tmp_path / "note.guard.yaml").write_text("guard: note\nparse: text\n")
+    journal = open_journal(kept.journal.path)
+    with pytest.raises(DocumentError, match="effect-unguarded"):
+        go_on(prepare(path), journal, keeping, asked={})
+    (tmp_path / "note.guard.yaml").write_text(NOTE)
+    again = go_on(prepare(path), journal, keeping, asked={})
+    assert again.session.options.guards["effects"] == "strict"
+    journal.close()
+
+
+@pytest.mark.parametrize(("text", "status"), [(GOOD, "done"), (BAD, "halt")])
+def test_a_replay_makes_the_checks_of_the_recorded_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, post: Post, text: str, status: str
+) -> None:
+    path = write(tmp_path, **BOUND | {"post.mkl": HOOKED.replace("hook: 'guard:note'", "hook: always_true")})
+    kept = begin(ready(monkeypatch, post, text)(path), Keeping(folder=tmp_path / "runs"))
+    first = asyncio.run(kept.run())
+    again = run(replay(load(str(path)), read_journal(kept.journal.path)))
+    assert to_wire(again)["status"] == to_wire(first)["status"] == status
+    assert [step.guards for step in again.trace] == [step.guards for step in first.trace]
+    assert len(post.sent) == (status == "done")

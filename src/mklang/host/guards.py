@@ -15,7 +15,7 @@ from types import MappingProxyType
 from mklang.diagnostics import Diagnostic, in_order, near_miss
 from mklang.engine.options import Effect
 from mklang.engine.taint import effect_of
-from mklang.errors import GuardRefused
+from mklang.errors import DocumentError, GuardRefused, UsageError
 from mklang.guards.bindings import Bindings, Bound
 from mklang.guards.checked import Checked
 from mklang.guards.guard import Guard
@@ -34,6 +34,8 @@ from mklang.tools.registry import ToolFunction
 FILE = "guards.yaml"
 HOOK = "guard:"
 TOOL = "guard"
+EFFECTS = "effects"
+"""In the record of a run's guards: the host insisted that every effect be guarded. No place has this name."""
 _NAME = re.compile(r"[\w][\w.-]*")
 
 
@@ -48,7 +50,7 @@ class RunGuards:
     bindings: Bindings = field(default_factory=Bindings)
     hooks: Mapping[str, HookFunction] = field(default_factory=lambda: MappingProxyType({}))
     tools: Mapping[str, ToolFunction] = field(default_factory=lambda: MappingProxyType({}))
-    table: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    table: dict[str, str] = field(default_factory=dict)
     named: Mapping[str, Guard] = field(default_factory=lambda: MappingProxyType({}))
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -327,6 +329,18 @@ def _states(machines: Iterable[Machine]) -> Iterator[tuple[Machine, str]]:
     return ((machine, state) for machine in machines for state in machine.states)
 
 
-def missing_bindings(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The places that had a guard and have none now."""
-    return [place for place in before if place not in now]
+def carried_on(before: Mapping[str, str], now: RunGuards, machines: Iterable[Machine]) -> Mapping[str, str]:
+    """The record of guards for a run that goes on. Nothing that protected it is dropped (L123).
+
+    Raises ``UsageError`` when a place that had a guard has none, ``DocumentError`` when the run began under strict
+    effects and a tool that acts is unguarded now.
+    """
+    dropped = [place for place in before if place not in now.table and place != EFFECTS]
+    if dropped:
+        raise UsageError(f"the run began with a guard at {', '.join(dropped)}; a resumed run cannot go on without it")
+    if EFFECTS not in before:
+        return now.table
+    found = unguarded(machines, now.bindings)
+    if found:
+        raise DocumentError(found)
+    return {**now.table, EFFECTS: before[EFFECTS]}

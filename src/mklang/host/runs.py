@@ -32,7 +32,7 @@ from mklang.engine.outcome import Outcome
 from mklang.engine.requests import Answer, Request
 from mklang.engine.run import arun
 from mklang.errors import RunStoreError, UsageError
-from mklang.host.guards import missing_bindings
+from mklang.host.guards import carried_on
 from mklang.host.seam import REAL, Seam
 from mklang.host.session import Session, check_prices
 from mklang.lang.models import Machine, Tier
@@ -145,11 +145,9 @@ def go_on(
 ) -> KeptRun:
     """Take a run up again with its own inputs, and its own policies as far as ``asked`` does not tighten them."""
     stored = current_options(journal)
-    dropped = missing_bindings(stored.guards, session.options.guards)
-    if dropped:
-        raise UsageError(f"the run began with a guard at {', '.join(dropped)}; a resumed run cannot go on without it")
+    guards = carried_on(stored.guards, session.guards, (session.machine, *session.library.values()))
     _check_judged_alike(stored, session.options)
-    options = msgspec.structs.replace(tightened(stored, asked), guards=session.options.guards)
+    options = msgspec.structs.replace(tightened(stored, asked), guards=guards)
     session = replace(session, inputs=journal.begin.inputs, options=options)
     check_prices(session)
     note_session(journal, options, at=seam.now().timestamp())

@@ -21,7 +21,7 @@ from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
 from mklang.errors import ConfigError, DocumentError
 from mklang.hooks.registry import HookRegistry
-from mklang.host.guards import NO_GUARDS, RunGuards, guards_of, unguarded
+from mklang.host.guards import EFFECTS, NO_GUARDS, RunGuards, guards_of, unguarded
 from mklang.host.inputs import undeclared
 from mklang.host.judge_config import Manner
 from mklang.host.library import SUFFIXES, callees_of, library_around
@@ -167,7 +167,9 @@ def assemble(
         library=loaded.library,
         inputs=inputs,
         options=msgspec.structs.replace(
-            judged(order.options, models), trusted=order.options.trusted | trusted, guards=loaded.guards.table
+            judged(order.options, models),
+            trusted=order.options.trusted | trusted,
+            guards=loaded.guards.table | ({EFFECTS: "strict"} if order.strict_effects else {}),
         ),
         guards=loaded.guards,
         oracle=LoggedOracle(timed),

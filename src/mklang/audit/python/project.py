@@ -1,0 +1,103 @@
+"""An audit of Python files, from paths to a report: findings without those that were silenced or known before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mklang.audit.findings import AuditFinding, ordered
+from mklang.audit.python.findings import Reporter
+from mklang.audit.python.linking import Project
+from mklang.audit.python.options import AuditOptions
+from mklang.audit.python.scanning import python_files, scan
+from mklang.audit.python.solving import Solver
+from mklang.diagnostics import Diagnostic
+from mklang.source import Span
+
+ALLOWED = "AK901"
+_NO_REASON = "the comment that should silence this gives no reason"
+
+
+@dataclass(frozen=True)
+class PythonReport:
+    """What was found. ``silenced`` counts findings with a reason beside them, ``allowed`` writes to logs and proposals,
+    which are in ``findings`` only when asked for, ``unresolved`` calls of unknown things that model output enters."""
+
+    findings: tuple[AuditFinding, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    files: int = 0
+    functions: int = 0
+    sources: int = 0
+    unresolved: int = 0
+    allowed: int = 0
+    silenced: int = 0
+    known: int = 0
+    cached: int = 0
+    unresolved_names: tuple[tuple[str, int], ...] = ()
+    project: Project | None = None
+    solver: Solver | None = field(default=None, repr=False)
+
+
+def audit_python(
+    paths: Sequence[str],
+    options: AuditOptions | None = None,
+    *,
+    store: Path | None = None,
+    everything: bool = False,
+    only: frozenset[str] | None = None,
+) -> PythonReport:
+    """Audit files and folders. ``store`` is a file for the facts of unchanged files; ``everything`` lists allowed
+    writes too; ``only`` keeps the findings of these files (paths as findings show them)."""
+    said = options or AuditOptions()
+    files = python_files(paths, said.exclude)
+    scanned = scan(files, said, store)
+    models = said.rules()
+    project = Project(scanned.files, models)
+    solver = Solver(project, guards=frozenset(said.guards), sources=frozenset(said.sources))
+    found = ordered(Reporter(solver, said.layer_rules()).findings())
+    if only is not None:
+        found = tuple(one for one in found if {one.path, *(point.path for point in one.trace)} & only)
+    loud, silenced = _silence(found, project)
+    listed = tuple(one for one in loud if everything or one.code != ALLOWED)
+    names = Counter(project.functions[name].calls[number].ref.rpartition(":")[2] for name, number in solver.unresolved)
+    return PythonReport(
+        findings=listed,
+        problems=tuple(_problems(project)),
+        files=len(scanned.files),
+        functions=len(project.functions),
+        sources=sum(call.kind == "source" for one in project.functions.values() for call in one.calls),
+        unresolved=len(solver.unresolved),
+        allowed=sum(one.code == ALLOWED for one in loud),
+        silenced=silenced,
+        cached=scanned.cached,
+        unresolved_names=tuple(names.most_common(20)),
+        project=project,
+        solver=solver,
+    )
+
+
+def _silence(found: tuple[AuditFinding, ...], project: Project) -> tuple[list[AuditFinding], int]:
+    """Findings without those that a comment ``# mklang: ignore[CODE] reason`` silences; no reason, no silence."""
+    comments = {one.path: one.suppressions for one in project.modules.values() if one.suppressions}
+    loud: list[AuditFinding] = []
+    for one in found:
+        fitting = [
+            reason
+            for line, codes, reason in comments.get(one.path, ())
+            if one.code in codes and line in {one.line, one.line - 1}
+        ]
+        if not any(fitting):
+            loud.append(replace(one, hint=_NO_REASON) if fitting else one)
+    return loud, len(found) - len(loud)
+
+
+def _problems(project: Project) -> list[Diagnostic]:
+    found = []
+    for one in project.modules.values():
+        if one.problem:
+            line = max(one.problem_line, 1)
+            span = Span(line, 1, line, 1)
+            found.append(Diagnostic(code="python-unreadable", message=one.problem, path=one.path, span=span))
+    return found

@@ -1,0 +1,1 @@
+TARGET = ".claude/settings.json"

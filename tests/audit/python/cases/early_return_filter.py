@@ -1,0 +1,19 @@
+from openai import OpenAI
+from pathlib import Path
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+ALLOWED = {"bug", "feature"}
+
+
+def main() -> None:
+    label = ask("which?")
+    if label not in ALLOWED:
+        return
+    Path("label.txt").write_text(label)

@@ -1,0 +1,12 @@
+from openai import OpenAI
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main() -> object:
+    return eval(ask("expression"))  # find AK103

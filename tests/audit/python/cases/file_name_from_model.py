@@ -1,0 +1,13 @@
+from openai import OpenAI
+from pathlib import Path
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main() -> None:
+    Path(f"notes/{ask('slug')}.md").write_text("constant")  # find AK102

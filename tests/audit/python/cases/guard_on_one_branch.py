@@ -1,0 +1,18 @@
+from openai import OpenAI
+import json
+import jsonschema
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main(strict: bool) -> None:
+    data = json.loads(ask("x"))
+    if strict:
+        jsonschema.validate(data, {"type": "object"})
+    with open("notes.json", "w") as file:
+        json.dump(data, file)  # find AK104

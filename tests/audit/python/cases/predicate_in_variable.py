@@ -1,0 +1,18 @@
+from openai import OpenAI
+import json
+import jsonschema_rs
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main(validator: jsonschema_rs.Draft202012Validator) -> None:
+    data = json.loads(ask("x"))
+    fine = validator.is_valid(data)
+    if fine:
+        with open("notes.json", "w") as file:
+            json.dump(data, file)

@@ -1,0 +1,20 @@
+from openai import OpenAI
+from pathlib import Path
+from pydantic import BaseModel
+import json
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+class Note(BaseModel):
+    title: str
+
+
+def main() -> None:
+    note = Note.model_construct(**json.loads(ask("x")))
+    Path("notes.json").write_text(note.model_dump_json())  # find AK102

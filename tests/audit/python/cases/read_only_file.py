@@ -1,0 +1,13 @@
+from openai import OpenAI
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main() -> str:
+    with open("notes.md") as file:
+        return ask(file.read())

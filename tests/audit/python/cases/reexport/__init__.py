@@ -1,0 +1,3 @@
+from .api import ask as question
+
+__all__ = ["question"]

@@ -1,0 +1,7 @@
+from openai import OpenAI
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    return client.responses.create(model="m", input=prompt).output_text

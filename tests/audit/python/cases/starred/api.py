@@ -1,0 +1,5 @@
+from openai import OpenAI
+
+
+def ask(prompt: str) -> str:
+    return OpenAI().responses.create(model="m", input=prompt).output_text

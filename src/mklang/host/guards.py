@@ -21,6 +21,8 @@ from mklang.guards.checked import Checked
 from mklang.guards.guard import Guard
 from mklang.guards.reading import SUFFIX, read_guard
 from mklang.hooks.builtin import HookFunction
+from mklang.host.guard_files import FILE, TOOL, places_near
+from mklang.lang.effects import GUARD
 from mklang.lang.fields import Findings, below, read_map
 from mklang.lang.files import read_source
 from mklang.lang.models import Argument, HookCondition, Machine, Tool
@@ -31,9 +33,6 @@ from mklang.lang.yaml_tree import Entry, Position, compose
 from mklang.source import Span
 from mklang.tools.registry import ToolFunction
 
-FILE = "guards.yaml"
-HOOK = "guard:"
-TOOL = "guard"
 EFFECTS = "effects"
 """In the record of a run's guards: the host insisted that every effect be guarded. No place has this name."""
 _NAME = re.compile(r"[\w][\w.-]*")
@@ -116,9 +115,7 @@ class _Shelf:
     """The guard files around a machine, each read once."""
 
     def __init__(self, folder: Path) -> None:
-        inner = folder / "machines"
-        near = (folder, folder.parent) if folder.name == "machines" else (folder, inner)
-        self._near = near
+        self._near = near = places_near(folder)
         self._folders = tuple(place for one in near for place in (one, one / "guards"))
         self._guards: dict[Path, Guard | None] = {}
         self.problems: list[Diagnostic] = []
@@ -188,10 +185,10 @@ def _hooks(machines: Iterable[Machine], shelf: _Shelf) -> Iterator[tuple[str, Ho
         for state in machine.states.values():
             for gate in state.gates:
                 condition = gate.condition
-                if not isinstance(condition, HookCondition) or not condition.name.startswith(HOOK):
+                if not isinstance(condition, HookCondition) or not condition.name.startswith(GUARD):
                     continue
                 where = f"states.{state.id}.gates[{gate.index}].hook"
-                name = condition.name.removeprefix(HOOK)
+                name = condition.name.removeprefix(GUARD)
                 guard = shelf.named(name, _problem(machine, gate.at.value("hook"), where))
                 if guard is not None:
                     yield condition.name, _as_hook(guard)

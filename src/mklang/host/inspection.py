@@ -13,7 +13,7 @@ from pathlib import Path
 from mklang.analysis.runner import Analyser, Memory
 from mklang.analysis.selection import EVERYTHING, Selection
 from mklang.diagnostics import Diagnostic, Severity, in_order
-from mklang.host.guards import guards_of
+from mklang.host.guard_files import has_guards
 from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
 from mklang.lang.models import Machine
 from mklang.lang.reader import Reading
@@ -76,17 +76,26 @@ class Inspector:
             return Inspected(path, self.looking.selection.of(reading.diagnostics), source)
         library = library_around(path, machine, shelf=self._shelf)
         callees = callees_of(machine, library)
-        guards = guards_of(path, (machine, *callees.machines.values()))
+        guards = _guard_problems(path, (machine, *callees.machines.values()))
         memory = self._memory if not callees.machines or not library.hides else None
         analyser = Analyser(library, strict=self.looking.strict, memory=memory)
         look = analyser.lint if self.looking.lint else analyser.check
         found = set(look(machine, source, known=reading.diagnostics))
         found |= {
             one
-            for one in (*callees.diagnostics, *analyser.check_callees(machine), *guards.diagnostics)
+            for one in (*callees.diagnostics, *analyser.check_callees(machine), *guards)
             if one.severity is Severity.ERROR or one.path == path
         }
         return Inspected(path, self.looking.selection.of(in_order(found)), source, machine)
+
+
+def _guard_problems(path: str, machines: tuple[Machine, ...]) -> tuple[Diagnostic, ...]:
+    """What is wrong with the guards around a machine."""
+    if not has_guards(path, machines):
+        return ()
+    from mklang.host.guards import guards_of  # loads parts of a run, which most documents need not
+
+    return guards_of(path, machines).diagnostics
 
 
 def machine_files(targets: Iterable[str]) -> Iterator[str | Diagnostic]:

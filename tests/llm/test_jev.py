@@ -13,6 +13,7 @@ from mklang.errors import ConfigError, MissingExtra, ProviderFailed, UnknownTier
 from mklang.hooks.registry import HookRegistry
 from mklang.lang.models import Tier
 from mklang.llm.jev import JevNoulJudge, SystemOne, is_reserved, systemone_url
+from mklang.llm.local import LocalModel, embedded_available
 from mklang.llm.noul import NoulSettings
 from mklang.llm.retry import RetryPolicy, Traffic
 from tests.llm.asking import Slept, decide
@@ -247,6 +248,42 @@ def test_the_key_is_in_no_representation_and_no_nonsense() -> None:
     assert "k-secret" not in f"{backend!r} {backend._endpoint!r}"
     with pytest.raises(ConfigError, match="API key"):
         SystemOne(traffic=traffic(), api_key="k secret")
+
+
+@pytest.mark.rule("S27")
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"answers": {"g0": {"type": "k-secret"}}},
+        {"answers": {"g0": {"type": "noul", "noul": "k-secret"}}},
+        {**answers(0.9, 0.1), "model": "k-secret"},
+    ],
+)
+def test_a_key_that_is_echoed_is_in_no_verdict(body: object) -> None:
+    verdict, _ = judged(Scripted(body))
+    assert "k-secret" not in repr(verdict)
+    assert "[key]" in repr(verdict)
+
+
+def test_a_body_nested_beyond_reason_is_a_failure() -> None:
+    with pytest.raises(ProviderFailed, match="not a JSON object"):
+        judged(Scripted('{"answers":' + "[" * 50_000 + "]" * 50_000 + "}"))
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not embedded_available(), reason="needs the extra 'local'")
+def test_a_real_server_knows_the_path_and_says_when_its_model_is_none_for_it() -> None:
+    async def scenario() -> str:
+        model = LocalModel.embedded()
+        address = await model.endpoint()
+        backend = SystemOne(address.base_url, traffic=traffic(), api_key=address.api_key)
+        with pytest.raises(ProviderFailed) as failed:
+            await JevNoulJudge(backend).judge(decide())
+        await backend.aclose()
+        await model.aclose()
+        return str(failed.value)
+
+    assert "/v1/systemone answered HTTP 501: This model is not a decision model" in asyncio.run(scenario())
 
 
 def test_without_a_key_none_is_sent() -> None:

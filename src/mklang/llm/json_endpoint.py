@@ -97,9 +97,9 @@ class JsonEndpoint:
 
     def check(self, reply: JsonReply) -> dict[str, Any]:
         """The reply's JSON object. Raises ``Transient`` or ``ProviderFailed`` when it is an error or none."""
-        body = parse_body(reply.text)
+        body = self._cleaned(parse_body(reply.text))
         if reply.status < 300 and isinstance(body, dict) and not body.get("error"):
-            return {name: self._redacted(value) if isinstance(value, str) else value for name, value in body.items()}
+            return body
         shown = parse_body(reply.told)
         origin = Origin(endpoint=self.url, status=reply.status, text=reply.told)
         error = shown.get("error") if isinstance(shown, dict) else None
@@ -135,8 +135,24 @@ class JsonEndpoint:
             )
         return client
 
+    def _cleaned(self, body: object) -> object:
+        """The body without the key in any of its texts; None when it is nested beyond reason."""
+        try:
+            return _mapped(body, self._redacted) if self._key else body
+        except RecursionError:
+            return None
+
     def _redacted(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it changed; names of keys stay."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {name: _mapped(inner, change) for name, inner in value.items()}
+    return [_mapped(inner, change) for inner in value] if isinstance(value, list) else value
 
 
 def tokens_in(usage: object) -> Usage:

@@ -12,7 +12,7 @@ from mklang.errors import AnswerFailed, ProviderFailed, Refused, TimeExhausted
 from mklang.llm.fallback import OUTAGES, Alternative, FallbackBackend, is_rule
 from mklang.llm.signals import Retrying
 from tests.llm.asking import Slept, endpoint, write
-from tests.llm.stub_server import Scripted, StubServer, chunk, completion, streamed
+from tests.llm.stub_server import Asked, Scripted, StubServer, chunk, completion, streamed
 from tests.llm.watching import Watcher
 
 SPENT = Usage(7, 3)
@@ -131,6 +131,25 @@ def test_a_stream_that_is_cut_leaves_nothing_behind(watcher: Watcher | None = No
     assert {prompt for _, prompt in asked} == {"Write."}
     last = [signal for signal in watcher.signals if isinstance(signal, Retrying)][-1]
     assert (last.model, last.cause) == ("b", "cut")
+
+
+def test_a_model_that_does_not_answer_in_time_is_not_asked_twice_and_another_is() -> None:
+    async def scenario() -> tuple[Produced, list[str]]:
+        def answer(asked: Asked) -> Scripted:
+            return Scripted(hold=asyncio.Event()) if asked.body["model"] == "a" else GOOD
+
+        async with StubServer(answer=answer) as server:
+            slow, quick = endpoint(server.base_url, timeout=0.2), endpoint(server.base_url)
+            rule = frozenset({"timeout"})
+            chain = FallbackBackend(slow, "a", [Alternative(backend=quick, model="b", on=rule)])
+            produced = await chain.produce(write(), model="a")
+            await chain.aclose()
+            return produced, [asked.body["model"] for asked in server.asked]
+
+    produced, asked = asyncio.run(scenario())
+    assert (produced.text, produced.attempts[0].cause) == ("ok", "timeout")
+    assert asked[-1] == "b"
+    assert asked.count("a") <= 1
 
 
 def test_what_ends_the_run_ends_it() -> None:

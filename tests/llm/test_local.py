@@ -9,15 +9,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mklang.engine.requests import Produced, Read, Verdict
 from mklang.errors import ConfigError, MissingExtra, ProviderFailed
 from mklang.lang.models import Tier
-from mklang.llm.base import Exchange
+from mklang.llm.base import Exchange, Params
 from mklang.llm.choice import ChoiceJudge, JudgeModel, Reading, read_choice
 from mklang.llm.local import EMBEDDED_NAME, LocalModel, embedded_available, embedded_path
+from mklang.llm.signals import Delta
 from tests.llm.asking import decide, endpoint, write
+from tests.llm.watching import Watcher
 
 needs_model = pytest.mark.skipif(not embedded_available(), reason="needs the extra 'local'")
 real = [pytest.mark.model, needs_model]
@@ -156,6 +159,47 @@ class TestForReal:
         assert produced.usage.output_tokens
         assert verdict.read is Read.CLEAN
         assert "HTTP 401" in refused
+
+    def test_through_its_port_a_streamed_text_is_the_plain_one(self, model: LocalModel) -> None:
+        async def scenario(watcher: Watcher) -> Produced:
+            address = await model.endpoint()
+            client = endpoint(address.base_url, key=address.api_key, timeout=120, watch=watcher)
+            params: Params = {"max_tokens": 24, "temperature": 0, "cache_prompt": False}
+            produced = await client.produce(write("Say hello and count to five."), model="any", params=params)
+            await client.aclose()
+            return produced
+
+        watcher, nobody = Watcher(), Watcher(watching=False)
+        streamed, plain = asyncio.run(scenario(watcher)), asyncio.run(scenario(nobody))
+        assert streamed == plain
+        assert watcher.shown == plain.text
+        assert nobody.signals == []
+
+    def test_who_watches_sees_it_write_and_the_text_is_the_same(self, model: LocalModel) -> None:
+        watcher = Watcher()
+        shown = LocalModel.embedded(watch=watcher)
+
+        async def scenario() -> Produced:
+            produced = await shown.produce(write("Say hello."), params={"max_tokens": 8})
+            await asyncio.sleep(0)
+            await shown.aclose()
+            return produced
+
+        produced = asyncio.run(scenario())
+        assert produced == asyncio.run(model.produce(write("Say hello."), params={"max_tokens": 8}))
+        assert watcher.shown.strip() == produced.text.strip()
+        assert [type(signal).__name__ for signal in watcher.signals if not isinstance(signal, Delta)] == [
+            "Started", "Finished"
+        ]  # fmt: skip
+
+    @pytest.mark.rule("L45")
+    def test_a_state_that_reasons_has_notes_which_stay_out_of_the_text(self, model: LocalModel) -> None:
+        request = msgspec.structs.replace(write("What is two and two?"), reason=True)
+        first, second = (asyncio.run(model.produce(request, params={"max_tokens": 40})) for _ in range(2))
+        assert first == second
+        assert first.reasoning
+        assert first.usage.output_tokens > 0
+        assert first.reasoning not in first.text
 
     def test_it_prints_nothing(self) -> None:
         code = (

@@ -64,6 +64,10 @@ class Spread:
             before = None if before[0] == self.start else self.came[before[0]]
         return stations[::-1]
 
+    def length(self, number: int) -> int:
+        """How many stations that way has."""
+        return len(self.way(number))
+
 
 class Flow:
     """The ways of values through one machine."""
@@ -74,6 +78,11 @@ class Flow:
         self.graph = facts.graph
         self.protection = protection
         self._spreads: dict[tuple[int | None, Path], Spread] = {}
+        self._kept = [self.guarded_path(state) for state in self.graph.states]
+        self._exits = [list(self._exits_of(gates)) for gates in self.graph.live]
+        self._writers: dict[str, list[int]] = {}
+        for number, state in enumerate(self.graph.states):
+            self._writers.setdefault(state.output, []).append(number)
 
     def from_state(self, number: int, path: Path) -> Spread:
         """How far the output of a state gets, as seen by a reader of ``path``."""
@@ -97,27 +106,36 @@ class Flow:
         elif self.graph.entry is not None:
             found.came[self.graph.entry] = None
             waiting.append(self.graph.entry)
+        states, root, kept = self.graph.states, path[0], self._kept
         while waiting:
             number = waiting.popleft()
-            state = self.graph.states[number]
-            if self._checks_path(state, path):
+            looked = kept[number]
+            if looked is not None and path[: len(looked)] == looked:
                 found.checked = True
-            elif state.output != path[0] or state.accumulate:
+            elif states[number].output != root or states[number].accumulate:
                 waiting.extend(self._leave(number, found, fresh=False))
         return found
 
-    def _leave(self, number: int, found: Spread, *, fresh: bool) -> Iterator[int]:
+    def _leave(self, number: int, found: Spread, *, fresh: bool) -> list[int]:
         """Follow the gates of a state to states not seen yet; a value that is ``fresh`` was just made there."""
-        for gate in self.graph.live[number]:
+        came, new = found.came, []
+        for target, gate in self._exits[number]:
             if fresh and self._checks_output(gate):
                 found.checked = True
-                continue
-            if gate.target == END:
+            elif target is None:
                 found.ends.add(number)
-            target = self.graph.index.get(gate.target or "")
-            if target is not None and target not in found.came:
-                found.came[target] = (number, gate)
-                yield target
+            elif target not in came:
+                came[target] = (number, gate)
+                new.append(target)
+        return new
+
+    def _exits_of(self, gates: tuple[Gate, ...]) -> Iterator[tuple[int | None, Gate]]:
+        """Where gates lead: a state's number, or None for the end of the run."""
+        for gate in gates:
+            if gate.target == END:
+                yield None, gate
+            elif gate.target in self.graph.index:
+                yield self.graph.index[gate.target], gate
 
     def _checks_output(self, gate: Gate) -> bool:
         condition = gate.condition
@@ -126,11 +144,6 @@ class Flow:
             and condition.name.startswith(GUARD)
             and self.protection.vouches(condition.name.removeprefix(GUARD))
         )
-
-    def _checks_path(self, state: State, path: Path) -> bool:
-        """Whether a guard state halts the run unless the value at ``path``, or what is around it, passes."""
-        looked = self.guarded_path(state)
-        return looked is not None and path[: len(looked)] == looked
 
     def guarded_path(self, state: State) -> Path | None:
         """The path that a guard state with an opinion looks at; a fan-out may go on without the branches that fail."""
@@ -149,7 +162,7 @@ class Flow:
 
     def writers(self, key: str) -> list[int]:
         """The states that write a key."""
-        return [number for number, state in enumerate(self.graph.states) if state.output == key]
+        return self._writers.get(key, [])
 
 
 def arguments_of(state: State) -> tuple[Argument, ...]:

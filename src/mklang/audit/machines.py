@@ -8,7 +8,7 @@ changes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -119,9 +119,13 @@ class Audit:
                 found |= {_PARAM + path[0]} if origin is None else self.labels(flow.machine.name, origin)
         return frozenset(found)
 
-    def _origins(self, flow: Flow, number: int, path: Path) -> Iterator[tuple[int | None, Spread]]:
+    def _origins(
+        self, flow: Flow, number: int, path: Path, *, only: Callable[[Flow, int], bool] | None = None
+    ) -> Iterator[tuple[int | None, Spread]]:
         """Who may have written what a state reads at ``path``: states, and None for a caller."""
         for writer in flow.writers(path[0]):
+            if only is not None and not only(flow, writer):
+                continue
             spread = flow.from_state(writer, path)
             if number in spread.came:
                 yield writer, spread
@@ -186,15 +190,19 @@ class Audit:
         return self.summary(state.machine).sink(argument.name) if isinstance(state, Call) else ()
 
     def _unguarded(self, flow: Flow) -> Iterator[AuditFinding]:
+        """One finding for each code and argument, by its shortest way: one guard there answers for all."""
         for number, state, argument, path, beyond in self._sinks(flow):
-            for origin, spread in self._origins(flow, number, path):
-                if origin is None:
-                    continue
-                labels = self.labels(flow.machine.name, origin)
-                if MODEL in labels or EXTERNAL in labels:
-                    way = (*_way(flow, origin, spread, number), _arrival(flow, state, argument), *beyond)
-                    made = MODEL if MODEL in labels else EXTERNAL
-                    yield _finding(flow, state, argument, made=made, partly=spread.checked, trace=way)
+            arriving = [one for one in self._origins(flow, number, path) if one[0] is not None]
+            nearest: dict[tuple[str, bool], tuple[int, Spread]] = {}
+            for origin, spread in arriving:
+                labels = self.labels(flow.machine.name, origin) if origin is not None else _NONE
+                made = MODEL if MODEL in labels else EXTERNAL if EXTERNAL in labels else ""
+                known = nearest.get((made, spread.checked))
+                if made and origin is not None and (known is None or spread.length(number) < known[1].length(number)):
+                    nearest[made, spread.checked] = (origin, spread)
+            for (made, partly), (origin, spread) in nearest.items():
+                way = (*_way(flow, origin, spread, number), _arrival(flow, state, argument), *beyond)
+                yield _finding(flow, state, argument, made=made, partly=partly, trace=way)
 
 
 def _news(before: Summary, now: Summary) -> bool:

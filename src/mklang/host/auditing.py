@@ -14,6 +14,7 @@ from types import MappingProxyType
 from mklang.audit.describe import Described, describe
 from mklang.audit.findings import AuditFinding, ordered
 from mklang.audit.machines import Audit, Protection
+from mklang.audit.python import PythonReport
 from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.engine.options import Effect
 from mklang.errors import UsageError
@@ -38,6 +39,7 @@ class AuditReport:
     problems: tuple[Diagnostic, ...]
     machines: int
     described: tuple[Described, ...] = ()
+    python: PythonReport | None = None
 
     @property
     def failed(self) -> bool:

@@ -22,7 +22,7 @@ class Reporter:
         self.solver = solver
         self.layers = layers
         self.seen: dict[tuple[str, int, int, str, Point], AuditFinding] = {}
-        self.calling = _calling(solver)
+        self.calling = asking_functions(solver)
         self.guarded = {(one.path, one.line, one.column) for one in solver.guarded}
 
     def findings(self) -> list[AuditFinding]:
@@ -138,17 +138,17 @@ class Reporter:
         return any((one.path, one.line, one.column) in self.guarded for one in trace)
 
     def _strongest(self) -> Iterator[AuditFinding]:
-        """One place and origin: the worst of what was found; a strong mark says more than a weak one."""
+        """One line: the worst of what was found there, by the shortest way."""
         order = ["AK103", "AK101", "AK104", "AK102", "AK106", "AK901"]
-        best: dict[tuple[str, int, Point], AuditFinding] = {}
-        for (path, line, _, code, origin), found in self.seen.items():
+        best: dict[tuple[str, int], AuditFinding] = {}
+        for (path, line, _, code, _), found in self.seen.items():
             if code not in order:
                 yield found
                 continue
-            place = (path, line, origin)
-            known = best.get(place)
-            if known is None or order.index(code) < order.index(known.code):
-                best[place] = found
+            known = best.get((path, line))
+            rank = (order.index(code), len(found.trace))
+            if known is None or rank < (order.index(known.code), len(known.trace)):
+                best[path, line] = found
         yield from best.values()
 
     # -- verdicts and decisions ---------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class Reporter:
                 )
 
 
-def _calling(solver: Solver) -> set[str]:
+def asking_functions(solver: Solver) -> set[str]:
     """The functions that ask a model, themselves or through others."""
     functions = solver.project.functions
     found = {name for name, one in functions.items() if any(call.kind == "source" for call in one.calls)}

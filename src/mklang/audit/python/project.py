@@ -39,6 +39,15 @@ class PythonReport:
     project: Project | None = None
     solver: Solver | None = field(default=None, repr=False)
 
+    def counts(self) -> dict[str, object]:
+        """The numbers, for the JSON form."""
+        names = "files functions sources unresolved allowed silenced known cached"
+        counted: dict[str, object] = {name: getattr(self, name) for name in names.split(" ")}
+        return counted | {
+            "unread": [{"path": one.path, "message": one.message} for one in self.problems],
+            "unresolved_names": dict(self.unresolved_names),
+        }
+
 
 def audit_python(
     paths: Sequence[str],

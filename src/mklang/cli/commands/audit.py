@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
 from mklang import __version__
 from mklang.audit.describe import Answer, Described
 from mklang.audit.findings import AuditFinding
+from mklang.audit.python import PythonReport
 from mklang.audit.sarif import to_sarif
 from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
@@ -17,7 +19,8 @@ from mklang.cli.output import Ink, Output, one_line, output_options
 from mklang.diagnostics import Severity
 from mklang.engine.options import Effect
 from mklang.errors import UsageError
-from mklang.host.auditing import AuditReport, Looking, audit
+from mklang.host.auditing import AuditReport, Looking
+from mklang.host.auditing_python import PythonLooking, audited, write_baseline
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "cyan"}
 _ANSWERS = {Answer.FINE: "green", Answer.FINDING: "red", Answer.UNCLEAR: "yellow", Answer.NOT_NEEDED: "green"}
@@ -28,6 +31,11 @@ _ANSWERS = {Answer.FINE: "green", Answer.FINDING: "red", Answer.UNCLEAR: "yellow
 @click.option("--describe", "described", is_flag=True, help="Tell each machine by its patterns, and review it.")
 @click.option("--guards", metavar="FILE", help="A further file of bindings: which guard stands at which place.")
 @click.option("--tool", "tools", multiple=True, metavar="NAME=read|effect", help="What a tool does, as the host says.")
+@click.option("--all", "everything", is_flag=True, help="Python: list writes to logs and proposals too (AK901).")
+@click.option("--changed", metavar="REV", help="Only findings on whose way a file differs from this git revision.")
+@click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")
+@click.option("--write-baseline", metavar="FILE", help="Write what is found to a baseline, and succeed.")
+@click.option("--no-cache", is_flag=True, help="Python: read every file anew.")
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @click.option("--sarif", is_flag=True, help="Write SARIF 2.1.0 to stdout, for code hosts.")
 @output_options(json_when_piped=False)
@@ -40,14 +48,22 @@ def command(
     strict: bool,
     sarif: bool,
     out: Output,
+    **about: Any,
 ) -> int:
-    """Follow what models write and tools observe to the tools that act, in every machine of FILE or FOLDER (here: .).
+    """Follow what models write and tools observe to what acts on it, in the machines and the Python of FILE or FOLDER
+    (here: .).
 
     A finding says that on some way no guard looks at that value, and shows the way. Guards are found as for a run.
+    Python is read, never imported or run; a file that cannot be read is told and stops nothing.
 
     Exit code 1 when there is a finding that is an error, 2 when a file cannot be read.
     """
-    report = audit(paths or (".",), Looking(guards=guards, effects=dict(_effect(text) for text in tools)))
+    looking = Looking(guards=guards, effects=dict(_effect(text) for text in tools))
+    report = audited(paths or (".",), looking, _python(about), described=described)
+    if about["write_baseline"]:
+        count = write_baseline(about["write_baseline"], report.findings)
+        out.say(f"{count} finding{'' if count == 1 else 's'} written to {one_line(about['write_baseline'])}")
+        return ExitCode.OK
     failed = report.failed or (strict and any(one.severity is Severity.WARNING for one in report.findings))
     code = ExitCode.UNUSABLE if report.problems else ExitCode.FAILED if failed else ExitCode.OK
     if sarif:
@@ -74,11 +90,14 @@ def _wire(report: AuditReport, *, ok: bool, described: bool) -> dict[str, object
         "diagnostics": [found.to_wire() for found in report.problems],
         "summary": {"machines": report.machines, "findings": len(report.findings), "unread": len(report.problems)},
     }
+    if report.python is not None:
+        wire["python"] = report.python.counts()
     return wire | {"described": [one.to_wire() for one in report.described]} if described else wire
 
 
 def _print(report: AuditReport, out: Output, *, described: bool) -> None:
-    for line in draw(report.problems, out.side_ink):
+    unreadable = report.python.problems if report.python is not None else ()
+    for line in draw((*report.problems, *unreadable), out.side_ink):
         out.aside(line)
     for finding in report.findings:
         _print_finding(finding, out)
@@ -89,7 +108,37 @@ def _print(report: AuditReport, out: Output, *, described: bool) -> None:
     words = [f"{counts[severity]} {severity.value}{'' if counts[severity] == 1 else 's'}" for severity in Severity]
     machines = f"{report.machines} machine{'' if report.machines == 1 else 's'}"
     unread = f"; {len(report.problems)} problems kept something from being looked at" if report.problems else ""
+    if report.python is not None and report.python.files:
+        machines = f"{_files(report.python)}{f' and {machines}' if report.machines else ''}"
     out.say(f"{machines} audited: {', '.join(words)}{unread}")
+    if report.python is not None and report.python.files:
+        out.say(_beside(report.python))
+
+
+def _files(python: PythonReport) -> str:
+    return f"{python.files} Python file{'' if python.files == 1 else 's'}"
+
+
+def _beside(python: PythonReport) -> str:
+    """What stands beside the findings, so that silence is not taken for proof."""
+    told = [
+        f"{python.sources} calls ask a model",
+        f"{python.unresolved} calls that its output enters are unresolved (AK902)",
+    ]
+    told += [f"{python.allowed} writes to logs and proposals (AK901; --all lists them)"] if python.allowed else []
+    told += [f"{python.silenced} silenced with a reason"] if python.silenced else []
+    told += [f"{python.known} known from the baseline"] if python.known else []
+    told += [f"{len(python.problems)} files could not be read"] if python.problems else []
+    return "; ".join(told)
+
+
+def _python(about: Mapping[str, Any]) -> PythonLooking:
+    return PythonLooking(
+        everything=about["everything"],
+        changed=about["changed"] or "",
+        baseline=about["baseline"] or "",
+        cached=not about["no_cache"],
+    )
 
 
 def _print_finding(finding: AuditFinding, out: Output) -> None:

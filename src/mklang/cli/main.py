@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, Entry] = {
     "audit": Entry("mklang.cli.commands.audit", "Find model output that reaches an effect with no guard on the way."),
     "gates": Entry("mklang.cli.commands.gates", "Which gate of a state would fire on a text, and why."),
     "guard": Entry("mklang.cli.commands.guard", "Hold values against a guard: schema, bounds, forbidden texts."),
+    "divergence": Entry("mklang.cli.commands.divergence", "Measure judges on a pinned corpus, against their bars."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
 }
 

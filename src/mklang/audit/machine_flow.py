@@ -134,7 +134,7 @@ class Flow:
         for gate in gates:
             if gate.target == END:
                 yield None, gate
-            elif gate.target in self.graph.index:
+            elif gate.target is not None and gate.target in self.graph.index:
                 yield self.graph.index[gate.target], gate
 
     def _checks_output(self, gate: Gate) -> bool:

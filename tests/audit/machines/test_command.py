@@ -10,6 +10,7 @@ import pytest
 
 from mklang.audit.findings import TITLES
 from mklang.cli.main import main
+from mklang.host.auditing import audit
 from tests.audit.machines.corpus import HOOK, STOP, call, draft, look, machine, tool
 
 pytestmark = pytest.mark.rule("L125", "S50")
@@ -113,3 +114,18 @@ def test_the_description_of_an_unguarded_machine_names_where(capsys: pytest.Capt
     review = {entry["question"]: entry for entry in wire["described"][0]["review"]}
     assert review["where is the guard?"]["answer"] == "finding"
     assert "'send'" in review["where is the guard?"]["because"]
+
+
+def test_our_own_machines_have_no_unexplained_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[3])
+    report = audit(("examples", "src"))
+    assert report.findings == ()
+    assert report.machines >= 2
+
+
+def test_a_loop_that_only_a_judge_leaves_is_told_to_have_the_budget_only(capsys: pytest.CaptureFixture[str]) -> None:
+    gates = "[{ when: it is good, then: ok, to: END }, { when: otherwise, then: ok, to: d }]"
+    Path("loop.mkl").write_text(machine("loop", d=draft(gates=gates)))
+    _, wire = audited("loop.mkl", "--describe", capsys=capsys)
+    review = {entry["question"]: entry["because"] for entry in wire["described"][0]["review"]}
+    assert "the budget only" in review["who ends the loop?"]

@@ -9,16 +9,12 @@ from typing import Any, TypeVar
 import click
 
 from mklang.analysis.runner import fails_strict
-from mklang.analysis.sarif import to_sarif
 from mklang.analysis.selection import parse_selection
 from mklang.cli import findings
-from mklang.cli.annotations import as_annotations
 from mklang.cli.exit_codes import ExitCode
-from mklang.cli.output import Output, output_options, printable
+from mklang.cli.output import Output, output_options
 from mklang.cli.watching import watch
-from mklang.host.fixing import Fixed, fix
 from mklang.host.inspection import Inspected, Inspector, Looking, machine_files
-from mklang.host.rewriting import difference, write_back
 
 OTHER_FORMATS = ("sarif", "github")
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
@@ -79,9 +75,13 @@ def run(command: str, asked: Asked, out: Output) -> int:
 
 def _run(command: str, asked: Asked, out: Output) -> int:
     looking = asked.looking(lint=command == "lint")
-    if asked.diff:
-        return _show(asked.files, looking, out)
-    repaired = _repair(asked.files, looking) if asked.fix else 0
+    repaired = 0
+    if asked.fix or asked.diff:
+        from mklang.cli.repairing import repair, show  # only when something is to be repaired
+
+        if asked.diff:
+            return show(asked.files, looking, out)
+        repaired = repair(asked.files, looking)
     inspected = list(inspect(asked.files, looking))
     failed = [one for one in inspected if one.failed or (looking.lint and looking.strict and _fails(one))]
     if out.json:
@@ -97,6 +97,9 @@ def _run(command: str, asked: Asked, out: Output) -> int:
 
 def _tell_program(inspected: Sequence[Inspected], out: Output) -> None:
     """The findings for other people's programs. One in a machine that several call is told once."""
+    from mklang.analysis.sarif import to_sarif  # it explains every code, and so imports every rule
+    from mklang.cli.annotations import as_annotations
+
     found = list(dict.fromkeys(found for one in inspected for found in one.diagnostics))
     if out.other == "sarif":
         out.wire(to_sarif(found, ok=True))
@@ -111,35 +114,6 @@ def inspect(files: Sequence[str], looking: Looking) -> Iterator[Inspected]:
     problems = [Inspected(one.path, (one,)) for one in named if not isinstance(one, str)]
     yield from Inspector(looking).inspect_all(one for one in named if isinstance(one, str))
     yield from problems
-
-
-def fixed(files: Sequence[str], looking: Looking) -> Iterator[Fixed]:
-    """Every readable file with its safe fixes made, nothing written yet."""
-    inspector = Inspector(looking)
-    for one in inspector.inspect_all(one for one in machine_files(files) if isinstance(one, str)):
-        yield fix(inspector, one)
-
-
-def _repair(files: Sequence[str], looking: Looking) -> int:
-    """Make the safe fixes and write them; how many there were."""
-    repaired = 0
-    for one in fixed(files, looking):
-        if one.text is not None and one.source is not None:
-            write_back(one.inspected.path, one.source, one.text)
-            repaired += len(one.repaired)
-    return repaired
-
-
-def _show(files: Sequence[str], looking: Looking, out: Output) -> int:
-    """What ``--fix`` would change. Exit code 1 when there is something."""
-    changed = False
-    for one in fixed(files, looking):
-        if one.text is None or one.source is None:
-            continue
-        changed = True
-        for line in difference(one.inspected.path, one.source.text, one.text):
-            out.say(out.ink(printable(line), {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])))
-    return ExitCode.FAILED if changed else ExitCode.OK
 
 
 def _fails(one: Inspected) -> bool:

@@ -132,7 +132,8 @@ def _shadowed(survey: Survey) -> Iterator[Finding]:
             continue
         by = [i for i in range(j) if any(one.holds(i) for one in claimed)]
         names = " and ".join(str(numbers[i]) for i in by)
-        message = f"gate {numbers[j]} is shadowed: on all {len(true)} outputs it claims, gate {names} is true before it"
+        share = f"{len(claimed)} of {len(true)} outputs"
+        message = f"gate {numbers[j]} is shadowed: gate {names} is true before it on {share}"
         yield _finding(survey, Kind.SHADOWED, (*by, j), seen=claimed, of=len(true), message=message)
 
 

@@ -39,7 +39,7 @@ class Ledger:
 
     def reserve(self) -> None:
         """Refuse a run that could pass the cap."""
-        if self._spent + self.estimate > self.cap:
+        if round(self._spent + self.estimate, 9) > self.cap:
             raise CapReached(
                 f"{self.path}: ${self._spent:.4f} spent and up to ${self.estimate:.4f} for the next run would pass the "
                 f"cap of ${self.cap:.2f}; nothing more is asked"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mklang.engine.events import AnyEvent, ModelAsked
 from mklang.engine.requests import Produced, Usage
 from mklang.errors import ConfigError
 from mklang.host.config import read_config
@@ -134,6 +135,37 @@ def test_the_price_of_every_model_that_may_answer_counts(tmp_path: Path) -> None
 def test_a_provider_that_stands_in_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="has no provider 'nowhere'"):
         chosen(tmp_path, "http://localhost:8080/v1", "fallback: { fast: [{ model: x, provider: nowhere }] }")
+
+
+def test_a_judge_of_probabilities_is_priced_and_told_of_like_the_others(tmp_path: Path) -> None:
+    told: list[AnyEvent] = []
+
+    async def scenario(url: str) -> Usage:
+        (tmp_path / "runtime.yaml").write_text(
+            f"active: work\nproviders:\n  work: {{ {TIERS}, protocol: openai_compat, base_url: '{url}',"
+            f" judge: {{ provider: jev, base_url: '{url}', model: jev-1 }},"
+            " prices: { jev-1: { input: 1, output: 1 } } }\n"
+        )
+        models = choose_models(config=str(tmp_path / "runtime.yaml"), environ={"MKLANG_CONFIG_DIR": str(tmp_path)})
+        event = ModelAsked(
+            machine="m", depth=0, run_id="r", state="s", key=decide().key, operation="judge", tier="fast"
+        )
+        with models.relay.to(told.append) as heard:
+            assert heard is not None
+            heard(event)
+            verdict = await models.judge.judge(decide())
+        await models.aclose()
+        assert models.unpriced[Tier.BALANCED] == ("m",)
+        return verdict.usage
+
+    async def served() -> Usage:
+        answers = {name: {"type": "noul", "noul": 0.9} for name in ("g0", "g1", "none")}
+        reply = Scripted({"answers": answers, "usage": {"input_tokens": 5, "output_tokens": 2}})
+        async with StubServer(answer=lambda _: reply) as server:
+            return await scenario(server.base_url)
+
+    assert asyncio.run(served()) == Usage(5, 2, 7000)
+    assert [type(event).__name__ for event in told] == ["ModelAsked", "LlmStart", "LlmDone"]
 
 
 # Keys in files

@@ -28,6 +28,7 @@ from mklang.llm.fallback import Alternative, FallbackBackend
 from mklang.llm.jev import is_reserved, why_no_writer
 from mklang.llm.local import EMBEDDED_NAME, LocalModel, embedded_available
 from mklang.llm.pricing import FREE, Price, PricedJudge, find_price
+from mklang.llm.told import ToldJudge
 from mklang.oracles.timed import RunClock
 
 EMBEDDED_NOTICE = (
@@ -203,7 +204,7 @@ def _models(chosen: _Chosen, manner: Manner | None, around: Surroundings, *, rel
             tier: TierModel(backend=writing.of(tier), model=ids[tier], params=chosen.params.get(tier, NO_PARAMS))
             for tier in Tier
         },
-        judge=PricedJudge(judging.judge, prices.get) if judging.whole_decisions else judging.judge,
+        judge=_counted(judging, prices, relay),
         notice=f"{chosen.notice}{listed}{_threshold(judging)}",
         judged_by=judging.judged_by,
         whole_decisions=judging.whole_decisions,
@@ -213,6 +214,14 @@ def _models(chosen: _Chosen, manner: Manner | None, around: Surroundings, *, rel
         clock=clock,
         warnings=config.warnings if config else (),
     )
+
+
+def _counted(judging: Judging, prices: Mapping[Tier, Price | None], relay: Relay) -> Judge:
+    """The judge; one that asks no back-end of ours is priced and told of here, as those do it themselves."""
+    if not judging.whole_decisions:
+        return judging.judge
+    names = {tier: judging.judged_by[tier] for tier in judging.whole_decisions}
+    return ToldJudge(PricedJudge(judging.judge, prices.get), names, relay)
 
 
 class _Writing:

@@ -176,3 +176,10 @@ def test_a_machine_that_takes_a_name_from_another_file_is_looked_at_with_its_own
     _, wire = linted("c.mkl", "b.mkl", "a.mkl", capsys=capsys)
     assert "call-endless" not in codes(wire)[1]
     assert "call-endless" in codes(wire)[2]
+
+
+@pytest.mark.rule("L18")
+def test_every_machine_we_ship_is_without_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    root = Path(__file__).parents[2]
+    assert main(["lint", str(root / "examples"), str(root / "src"), str(root / "benchmarks"), "--strict"]) == 0
+    assert "0 errors, 0 warnings" in capsys.readouterr().out

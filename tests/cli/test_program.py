@@ -150,3 +150,25 @@ def test_ctrl_c_is_one_line_and_130(tmp_path: Path) -> None:
         os.close(writer)
     assert (process.returncode, out) == (130, b"")
     assert err.strip() == b"interrupted"
+
+
+@pytest.mark.parametrize(("stream", "code"), [("stdout", 2), ("stderr", 0)])
+def test_a_full_disk_under_stdout_is_said_once_and_under_stderr_costs_nothing(
+    tmp_path: Path, stream: str, code: int
+) -> None:
+    (tmp_path / "m.mkl").write_text(
+        "machine: m\nentry: a\nbudget: 3\nstates:\n  a:\n    structure: s\n    prompt: p\n    output: o\n"
+        "    gates: [{when: otherwise, then: ok, to: END}]\n"
+    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "mklang.cli.main", "check", "m.mkl"],
+            cwd=tmp_path,
+            text=True,
+            check=False,
+            **pipes | {stream: full},  # type: ignore[call-overload]
+        )
+    assert done.returncode == code
+    assert "bug" not in (done.stderr or "")
+    assert ((done.stderr or "").count("could not be written")) == (stream == "stdout")

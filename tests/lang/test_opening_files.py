@@ -1,10 +1,13 @@
 """A file that cannot be read is a diagnostic like any other problem, with a code of its own."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from mklang.errors import DocumentError
+from mklang.host.library import library_around
+from mklang.lang.files import read_source
 from mklang.lang.reader import load_machine, read_file
 from tests.lang.documents import smallest
 
@@ -66,3 +69,18 @@ def test_loading_raises_with_every_problem_of_the_file(tmp_path: Path) -> None:
         load_machine(path)
     assert [one.code for one in caught.value.diagnostics] == ["missing-key", "missing-key", "bad-value"]
     assert str(path) in str(caught.value)
+
+
+def test_a_pipe_that_lies_about_holds_nobody_up(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "z.mkl")
+    source, problems = read_source(tmp_path / "z.mkl")
+    assert source is None
+    assert [found.code for found in problems] == ["file-unreadable"]
+
+
+def test_a_link_that_leads_round_in_a_circle_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "loop.mkl").symlink_to(tmp_path / "loop.mkl")
+    assert list(library_around(tmp_path / "loop.mkl")) == []
+    source, problems = read_source(tmp_path / "loop.mkl")
+    assert source is None
+    assert [found.code for found in problems] == ["file-unreadable"]

@@ -220,10 +220,18 @@ def write(stream: TextIO | None, text: str) -> None:
     stream.flush()
 
 
+_STDOUT = 1
+
+
 class _Leaving(io.FileIO):
-    """A descriptor whose reader may leave: what is written after that is dropped, and the command ends as it would."""
+    """A descriptor whose reader may leave, or whose disk may be full: what is written after that is dropped.
+
+    Whatever the command does goes on; ``problem`` says afterwards why not all of it could be written.
+    """
 
     gone = False
+    problem = ""
+    number = -1
 
     def write(self, data: Any, /) -> int:  # any buffer
         """Write, unless the reader has left (W15)."""
@@ -234,15 +242,21 @@ class _Leaving(io.FileIO):
             return super().write(data)
         except (BrokenPipeError, ConnectionResetError):
             self.gone = True
-            return size
+        except OSError as error:
+            self.gone, self.problem = True, error.strerror or str(error)
+        return size
 
 
 @dataclass(slots=True)
 class Streams:
     """The guarded standard streams; ``problem`` says why the output could not be written, if that is so."""
 
-    problem: str = ""
     raws: list[_Leaving] = field(default_factory=list)
+
+    @property
+    def problem(self) -> str:
+        """What kept stdout from being written; what goes to stderr is told beside the matter and may be lost."""
+        return next((raw.problem for raw in self.raws if raw.problem and raw.number == _STDOUT), "")
 
 
 @contextmanager
@@ -255,7 +269,7 @@ def guarded_streams() -> Iterator[Streams]:
         yield streams
     finally:
         for stream in (sys.stdout, sys.stderr):
-            _flush(stream, streams)
+            stream.flush()
         sys.stdout, sys.stderr = before
 
 
@@ -271,15 +285,6 @@ def _guarded(stream: TextIO | None, streams: Streams) -> TextIO:
         raw = _Leaving(stream.fileno(), "w", closefd=False)
     except OSError:
         return stream
+    raw.number = stream.fileno()
     streams.raws.append(raw)
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace")
-
-
-def _flush(stream: TextIO, streams: Streams) -> None:
-    try:
-        stream.flush()
-    except OSError as error:
-        streams.problem = error.strerror or str(error)
-        for raw in streams.raws:
-            raw.gone = True
-        stream.flush()

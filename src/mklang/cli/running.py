@@ -167,6 +167,14 @@ class Duration(click.ParamType[float]):
         return seconds
 
 
+def answered_by(flags: ModelFlags) -> dict[str, str]:
+    """Who was chosen to answer, as a journal keeps it; a configuration's path from wherever the run goes on."""
+    chosen = {name: flags.get(name) for name in ("config", "provider", "model", "base_url")}
+    if chosen["config"] is not None:
+        chosen["config"] = str(Path(str(chosen["config"])).absolute())
+    return {name: str(value) for name, value in chosen.items() if value is not None}
+
+
 def option_changes(flags: LimitFlags) -> dict[str, Json]:
     """The run options that flags were given for, by the names of :class:`RunOptions`."""
     given: dict[str, Json] = {

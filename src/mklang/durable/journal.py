@@ -34,7 +34,8 @@ class MachineRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin", tag_field="type"):
-    """What is run. ``machines`` starts with the root. ``parent`` and ``fork_at`` say what a fork came from."""
+    """What is run. ``machines`` starts with the root. ``answered_by`` names configuration, provider, model
+    and address as the person chose them, never a key. ``parent`` and ``fork_at`` say what a fork came from."""
 
     format: int
     run: str
@@ -43,6 +44,7 @@ class Begin(msgspec.Struct, frozen=True, kw_only=True, tag="begin", tag_field="t
     machines: tuple[MachineRecord, ...]
     inputs: dict[str, Json]
     options: RunOptions = DEFAULT_OPTIONS
+    answered_by: dict[str, str] = {}
     parent: str | None = None
     fork_at: str | None = None
 

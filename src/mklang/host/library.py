@@ -62,7 +62,7 @@ class Shelf:
 
     def name(self, path: str | os.PathLike[str]) -> Path:
         """The file a person means; from now on it is called what they called it."""
-        full = Path(path).resolve()
+        full = _full(path)
         self._called.setdefault(full, os.fspath(path))
         return full
 
@@ -176,7 +176,7 @@ class Library(Mapping[str, Machine]):
 
 def library_around(path: str | os.PathLike[str], own: Machine | None = None, *, shelf: Shelf | None = None) -> Library:
     """The library of the machine ``own`` in the file ``path``. Touches no file before something is looked up."""
-    return Library(Path(path).resolve(), shelf or Shelf(), own)
+    return Library(_full(path), shelf or Shelf(), own)
 
 
 def callees_of(machine: Machine, library: Library) -> Callees:
@@ -201,6 +201,11 @@ def callees_of(machine: Machine, library: Library) -> Callees:
     return Callees(machines, in_order(set(diagnostics)))
 
 
+def _full(path: str | os.PathLike[str]) -> Path:
+    """The path with its links followed; one that leads round in a circle stays, and fails when it is read."""
+    return Path(os.path.realpath(path))
+
+
 def _called(machine: Machine) -> Iterator[str]:
     return (state.machine for state in machine.states.values() if isinstance(state, Call))
 
@@ -216,7 +221,7 @@ def _folders(directory: Path) -> tuple[Path, ...]:
 def _machine_files(folder: Path) -> list[Path]:
     """The machine files of a folder by name; a link that leads out of it does not count."""
     found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
-    return [path for path in found if path.is_file() and path.resolve().parent == folder]
+    return [path for path in found if path.is_file() and _full(path).parent == folder]
 
 
 def _shown(path: Path) -> Path:

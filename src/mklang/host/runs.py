@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -49,6 +49,7 @@ class Keeping:
 
     folder: Path
     path: Path | None = None
+    answered_by: Mapping[str, str] = field(default_factory=dict)
     ask_seconds: float | None = None
 
 
@@ -103,6 +104,7 @@ def begin(session: Session, keeping: Keeping, *, seam: Seam = REAL) -> KeptRun:
         machines=describe(session.machine, session.library),
         inputs=dict(session.inputs),
         options=session.options,
+        answered_by=dict(keeping.answered_by),
     )
     journal = create_journal(keeping.path or keeping.folder / f"{run}.jsonl", first)
     return _kept(session, journal, keeping, seam)

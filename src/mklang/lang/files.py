@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+import stat
 
 from mklang.diagnostics import Diagnostic
 from mklang.lang.yaml_tree import MAX_BYTES, too_large
 from mklang.source import Source, Span
 
+_STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+"""Pipes that a shell hands over on purpose."""
 _BOMS_OF_16_AND_32 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -16,7 +18,10 @@ def read_source(path: str | os.PathLike[str]) -> tuple[Source | None, tuple[Diag
     """A file's text under the name it was asked for, or the reason why there is none. Never raises."""
     name = os.fspath(path)
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not name.startswith(_STREAMS):
+                return None, (Diagnostic(code="file-unreadable", message="this is a pipe, not a file", path=name),)
+            os.set_blocking(file.fileno(), True)
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return None, (Diagnostic(code="file-missing", message="there is no such file", path=name),)
@@ -29,6 +34,11 @@ def read_source(path: str | os.PathLike[str]) -> tuple[Source | None, tuple[Diag
     if len(data) > MAX_BYTES:
         return None, (too_large(name),)
     return decode(data, name)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open without waiting for a writer: a named pipe that lies about must not hold up whoever looks at a folder."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def decode(data: bytes, name: str) -> tuple[Source | None, tuple[Diagnostic, ...]]:

@@ -27,6 +27,7 @@ from mklang.llm.signals import Watch
 from mklang.llm.sse import Event
 from mklang.llm.streams import Assembler, BadEvent
 from mklang.llm.transport import Reply, Transport
+from mklang.llm.withholding import Withheld
 
 
 class NoThinking(Exception):
@@ -136,8 +137,9 @@ class Endpoint:
             return produced
 
     async def _send(self, body: Params, exchange: Exchange, stream: Assembler, told: Told) -> Reply:
+        withheld = self._transport.withheld()
         try:
-            reply = await self._transport.post(self._speech.path, body, self._taking(stream, told))
+            reply = await self._transport.post(self._speech.path, body, self._taking(stream, told, withheld))
         except Transient as cut:
             if cut.cause != Cause.CUT or not stream.complete:
                 raise _charged(cut, stream, exchange) from None
@@ -145,12 +147,13 @@ class Endpoint:
         if reply.text is None and not stream.complete:
             what = f"{self.base_url}: the answer broke off: the stream ended without an end"
             raise _charged(Transient(what, cause=Cause.CUT), stream, exchange)
+        told.pieces(withheld.rest())
         return reply
 
-    def _taking(self, stream: Assembler, told: Told) -> Callable[[Event], bool]:
+    def _taking(self, stream: Assembler, told: Told, withheld: Withheld) -> Callable[[Event], bool]:
         def take(event: Event) -> bool:
             try:
-                told.pieces(stream.take(event))
+                told.pieces(withheld.through(stream.take(event)))
             except BadEvent as bad:
                 if not stream.complete:
                     raise Transient(f"{self.base_url}: the answer broke off: {bad}", cause=Cause.CUT) from None

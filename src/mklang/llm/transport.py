@@ -19,6 +19,7 @@ from mklang.llm.addresses import check_url, is_loopback
 from mklang.llm.failures import Cause
 from mklang.llm.retry import Transient
 from mklang.llm.sse import Event, EventDecoder
+from mklang.llm.withholding import Withheld
 
 if TYPE_CHECKING:
     import httpx2
@@ -112,6 +113,10 @@ class Transport:
         _, client = self._clients.pop(asyncio.get_running_loop(), (None, None))
         if client is not None:
             await client.close()
+
+    def withheld(self) -> Withheld:
+        """For one reply that comes in pieces: what keeps the key out of them."""
+        return Withheld(self._key)
 
     def redacted(self, text: str) -> str:
         """The text without the key."""

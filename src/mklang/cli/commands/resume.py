@@ -14,6 +14,7 @@ from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.running import (
     LimitFlags,
     ModelFlags,
+    answered_by,
     carry_out,
     limit_options,
     manner_of,
@@ -145,12 +146,14 @@ def _answer(journal: JournalFile, values: Mapping[str, Json], flags: _Flags) -> 
 
 
 def _prepare(journal: JournalFile, loaded: Loaded, flags: _Flags) -> KeptRun:
+    # Whoever answered goes on answering, unless the person names somebody else.
+    chosen = answered_by(flags) or journal.begin.answered_by
     order = Order(
         path=loaded.machine.source_name,
-        config=flags["config"],
-        provider=flags["provider"],
-        model=flags["model"],
-        base_url=flags["base_url"],
+        config=chosen.get("config"),
+        provider=chosen.get("provider"),
+        model=chosen.get("model"),
+        base_url=chosen.get("base_url"),
         judge=manner_of(flags),
         run_seconds=flags["timeout"],
         request_seconds=flags["request_timeout"],

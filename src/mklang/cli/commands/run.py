@@ -19,6 +19,7 @@ from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.running import (
     LimitFlags,
     ModelFlags,
+    answered_by,
     carry_out,
     limit_options,
     manner_of,
@@ -179,7 +180,12 @@ def _order(machine: str, flags: _Flags) -> tuple[Order, tuple[Diagnostic, ...]]:
 def _keep(session: Session, flags: _Flags) -> tuple[KeptRun | None, tuple[Diagnostic, ...]]:
     """The run with its journal. Where none can be made and nobody insists, it runs without and says so."""
     path = flags["checkpoint"] or flags["record"]
-    keeping = Keeping(folder=runs_folder(), path=None if path is None else Path(path), ask_seconds=flags["ask_timeout"])
+    keeping = Keeping(
+        folder=runs_folder(),
+        path=None if path is None else Path(path),
+        ask_seconds=flags["ask_timeout"],
+        answered_by=answered_by(flags),
+    )
     if flags["replay"] is not None or (not flags["keep"] and path is None):
         return None, ()
     try:

@@ -143,7 +143,8 @@ class Calls(Places):
     def fits(self, rule: Rule, callee: Callee, node: ast.Call) -> bool:
         """Whether a rule of the models is about this call."""
         if rule.call[0] != ".":
-            if callee.canonical != rule.call:
+            handed_on = rule.role == "source" and callee.canonical.endswith(f".{rule.call}")  # through a module of ours
+            if callee.canonical != rule.call and not handed_on:
                 return False
         elif not self._chain_fits(rule, callee):
             return False
@@ -299,7 +300,7 @@ class Calls(Places):
         names = self.context.names
         if self.parent is not None and self.parent.knows(name):
             self.out.cells.append((f"^{name}", self.single(nodes, at)))
-        elif nodes and (name in names.own or name in names.imports):
+        elif nodes and (name in names.own or self.context.is_ours(names.imports.get(name, ""))):
             self.out.global_writes.append((names.dotted(name), self.single(nodes, at)))
 
     # -- what a test says ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mklang.audit.findings import AuditFinding, Point
 from mklang.audit.python.ir import Function, Loop, Sink
 from mklang.audit.python.layers import Layer, LayerRules
-from mklang.audit.python.solving import ASKS, ROOT, TAINTED, WEAK, Entry, Key, Solver, View
+from mklang.audit.python.solving import ASKS, HOLDS, ROOT, TAINTED, WEAK, Entry, Key, Solver, View
 from mklang.audit.python.statements import APPROVED
 
 _HINT = "let a guard check it first (mklang.guards.Guard, a schema), and write what the guard gives back"
@@ -42,8 +42,10 @@ class Reporter:
 
     def _sinks(self, entry: Entry) -> None:
         for key in list(entry.reach):
-            for number in entry.view.sinks.get(key[0], ()) if key[1] in {TAINTED, WEAK} else ():
-                self._arrived(entry, key, entry.view.function.sinks[number])
+            for number in entry.view.sinks.get(key[0], ()) if key[1] != ASKS else ():
+                sink = entry.view.function.sinks[number]
+                if key[1] < HOLDS or sink.effect == "write":  # an object is no command and no file name
+                    self._arrived(entry, key, sink)
         for (name, number), caller in self.solver.called_sinks.items():
             if caller is entry:
                 self._declared(entry, name, number)
@@ -155,7 +157,7 @@ class Reporter:
 
     def _verdicts(self, entry: Entry) -> None:
         for key in entry.reach:
-            for number in entry.view.verdicts.get(key[0], ()) if key[1] != ASKS else ():
+            for number in entry.view.verdicts.get(key[0], ()) if key[1] in {TAINTED, WEAK} else ():
                 _, line, column, word = entry.view.function.verdicts[number]
                 trace = self.solver.trace(entry, key)
                 message = f"the verdict is taken from '{word.strip()}' occurring in a model's text"

@@ -172,6 +172,8 @@ class Graph:
 
     def _touch_object(self, path: str, nodes: Nodes) -> None:
         root = root_of(path)
+        if self.out.bound and path.startswith(f"{self.out.params[0]}."):
+            return  # fields are followed by their class, not by the object
         if f"@{root}" in self.env and nodes:
             self.env[f"&{root}"] = self.env[f"&{root}"] | nodes
 

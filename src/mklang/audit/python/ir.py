@@ -97,6 +97,7 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     whole: bool = False
     exits: list[tuple[int, int, int]] = []
     model_params: list[int] = []
+    asking: list[int] = []
 
 
 class ClassFacts(msgspec.Struct, array_like=True, gc=False):

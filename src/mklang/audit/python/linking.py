@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import defaultdict, deque
 from collections.abc import Iterable
+from datetime import datetime
+from io import BytesIO, TextIOWrapper
+from logging import Logger
+from pathlib import Path
+from queue import Queue
+from subprocess import Popen
+from threading import Event, Thread
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 from mklang.audit.python.ir import Call, ClassFacts, FileFacts, Function
 from mklang.audit.python.models import Models
 
 _DEPTH = 12
+_TYPES = (str, bytes, list, dict, set, deque, Path, TextIOWrapper, BytesIO, Popen, Thread, Queue, re.Pattern, re.Match)
+STANDARD = frozenset(name for one in (*_TYPES, datetime, ElementTree.Element, Logger, Event) for name in dir(one))
+"""Method names of the standard library: they say nothing about whose method is called."""
 
 
 class Target(NamedTuple):
@@ -226,6 +238,6 @@ class Project:
     def _by_name(self, method: str) -> list[Target]:
         """An object of unknown type: taken for ours when one class alone has such a method, and the name is telling."""
         names = [name for name in self.methods.get(method, ()) if name in self.functions]
-        if len(names) != 1 or method in self.models.words["common"] or method.startswith("__"):
+        if len(names) != 1 or method in self.models.words["common"] | STANDARD or method.startswith("__"):
             return []
         return [Target(name, bound=self.functions[name].bound) for name in names]

@@ -26,7 +26,7 @@ class OwnSink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``sources`` ask a model, ``guards`` check, ``sinks`` write; ``layers`` maps a layer to globs; ``exclude`` are
-    globs of files that are not looked at; ``models`` are further data files."""
+    globs of files that are not looked at; ``models`` are further data files, ``without`` shipped ones to leave out."""
 
     sources: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
@@ -34,6 +34,7 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     layers: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     baseline: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
     def rules(self) -> Models:
@@ -44,7 +45,13 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
             guards=tuple(Rule(call=name, style="returns") for name in self.guards),
             sinks=tuple(Rule(call=one.call, layer=one.layer, value=one.value) for one in self.sinks),
         )
-        return collect((*shipped(), *(_library(path) for path in self.models), own))
+        return collect(
+            (
+                *(one for one in shipped() if one.library not in self.without),
+                *(_library(path) for path in self.models),
+                own,
+            )
+        )
 
     def layer_rules(self) -> LayerRules:
         """How this project's files are told apart."""

@@ -1,8 +1,9 @@
 """Where model output gets to: from the calls that make it through functions, fields and globals, on demand.
 
 A function is looked at once for what arises in it (its *root* entry) and once for each parameter that a tainted value
-was seen to enter through. What is known of a value is a mark: ``TAINTED``, ``WEAK`` (only a weak check saw it), or
-``ASKS``: a callable that gives model output when it is called.
+was seen to enter through. What is known of a value is a mark: ``TAINTED``, ``WEAK`` (only a weak check saw it),
+``ASKS`` (a callable that gives model output when it is called) or ``HOLDS`` (an object that was made with some; what it
+has is known by the names of its attributes; each family of classes has such a mark of its own, from ``HOLDS`` upwards).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mklang.audit.python.ir import RECEIVER, Call, Function
 from mklang.audit.python.ir import WEAK as WEAK_EDGE
 from mklang.audit.python.linking import Project, Target
 
-TAINTED, WEAK, ASKS = 1, 2, 4
+TAINTED, WEAK, ASKS, HOLDS = 1, 2, 4, 8
 ROOT = -1
 RETURNED, OBJECT, TRUE_OBJECT, FALSE_OBJECT = "returned", 2, 1, 0
 Key: TypeAlias = tuple[int, int]
@@ -136,6 +137,9 @@ class Solver:
         self._waiting: deque[tuple[Entry, Key]] = deque()
         self._values: dict[tuple[str, int], tuple[Target, ...]] = {}
         self._read_by: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._families: list[str] = []
+        self._kept: dict[tuple[str, str], set[int]] = defaultdict(set)
+        self._pending: dict[tuple[str, str], list[tuple[Entry, int, Key]]] = defaultdict(list)
         self._called_by: dict[str, list[tuple[str, int]]] = {}
         self._index()
         self._seed()
@@ -210,7 +214,7 @@ class Solver:
                     self.mark(
                         self.entry(name, ROOT), (call.result, TAINTED), Back(note=f"a model answers ({_said(call)})")
                     )
-            for position in function.model_params:
+            for position in (*function.model_params, *function.asking):
                 self.mark(self.entry(name, ROOT), (position, ASKS), Back(note="a callable that asks a model"))
             told = name in self.named_sources or any(one.rpartition(".")[2] == "model_call" for one in function.marks)
             if told:
@@ -251,6 +255,7 @@ class Solver:
         """Fields, globals and inner functions: whoever reads them, reads the mark."""
         view, (node, mark) = entry.view, key
         for owner, attribute in view.writes.get(node, ()):
+            self._keep(owner, attribute, mark)
             for name, target in self.readers(owner, attribute):
                 self.mark(self.entry(name, ROOT), (target, mark), Back(key, entry, f"kept in '{attribute}'"))
         for dotted in view.stores.get(node, ()):
@@ -261,9 +266,37 @@ class Solver:
         for owner, attribute, target in view.bases.get(node, ()):
             known = self.project.type_named(owner)
             if known not in self.project.classes or not self._is_field(known, attribute):
-                self.mark(entry, (target, mark), Back(key))
+                self._attribute(entry, key, attribute, target)
         for name in view.cells.get(node, ()):
             self._cell(entry, key, name)
+
+    def _attribute(self, entry: Entry, key: Key, attribute: str, target: int) -> None:
+        """An attribute of something whose class does not say that it has one."""
+        mark = key[1]
+        if mark < HOLDS:
+            self.mark(entry, (target, mark), Back(key))
+            return
+        field = (self._families[mark - HOLDS], attribute)
+        self._pending[field].append((entry, target, key))
+        for kept in list(self._kept.get(field, ())):
+            self.mark(entry, (target, kept), Back(key))
+
+    def holds(self, owner: str) -> int:
+        """The mark of an object of this class that was made with model output."""
+        family = self.project.family_of(owner)
+        if family not in self._families:
+            self._families.append(family)
+        return HOLDS + self._families.index(family)
+
+    def _keep(self, owner: str, attribute: str, mark: int) -> None:
+        """An object has a mark in this attribute: so may those that were made with model output, where they are used
+        without their type being known."""
+        field = (self.project.family_of(owner), attribute)
+        if mark in self._kept[field]:
+            return
+        self._kept[field].add(mark)
+        for entry, target, key in list(self._pending.get(field, ())):
+            self.mark(entry, (target, mark), Back(key))
 
     def readers(self, owner: str, attribute: str) -> list[tuple[str, int]]:
         """Who reads an attribute of a class: function and node."""
@@ -413,10 +446,16 @@ class Solver:
         looks_up = at.name == "0" and call.kind == "plain" and call.ref in {"?:get", "?:pop"}
         if call.kind not in {"cut", "sink"} and not looks_up:
             hands_on = key[1] == ASKS and at.name != RECEIVER and not call.ref.endswith("partial")
-            self._result(entry, call, TAINTED if hands_on else key[1], Back(key))
-            short = call.ref.rpartition(":")[2]
+            short = call.ref.rpartition(":")[2].rpartition(".")[2]
+            if (
+                key[1] >= HOLDS
+                and short not in self.project.models.words["keepers"] | self.project.models.words["serialisers"]
+            ):
+                return
+            written_out = key[1] >= HOLDS and short in self.project.models.words["serialisers"]
+            self._result(entry, call, TAINTED if hands_on or written_out else key[1], Back(key))
             unknown = call.kind == "" and (call.ref[:2] in {"?:", "T:"} or call.ref == "V")
-            if unknown and key[1] != ASKS and short not in self.project.models.words["plain"]:
+            if unknown and key[1] in {TAINTED, WEAK} and short not in self.project.models.words["plain"]:
                 self.unresolved.add((entry.view.function.name, at.number))
         after = [post for name, node, post in call.posts if (name, node) == (at.name, key[0])]
         after += [known for name, _, node, known in call.truths if (name, node) == (at.name, key[0])]
@@ -431,11 +470,13 @@ class Solver:
             if self.project.is_schema(target.made):
                 self.see_guard(entry, key)
                 return
-            self.mark(entry, (at.call.result, key[1]), Back(key))
+            self.mark(entry, (at.call.result, key[1] if key[1] == ASKS else self.holds(target.made)), Back(key))
             self._construct(at, target)
         if self.is_guard(target.function):
             self.see_guard(entry, key)
-        elif target.function:
+        elif target.function and (
+            key[1] < HOLDS or at.name != RECEIVER
+        ):  # in its own methods an object's fields are known
             self._demand(at, target)
 
     def _demand(self, at: Arrival, target: Target) -> None:
@@ -473,6 +514,7 @@ class Solver:
         else:
             names = [name] if name in fields else fields if name[:1] == "*" else []
         for one in names:
+            self._keep(target.made, one, at.key[1])
             for reader, node in self.readers(target.made, one):
                 self.mark(self.entry(reader, ROOT), (node, at.key[1]), Back(at.key, at.entry, f"kept in '{one}'"))
 

@@ -15,7 +15,8 @@ from mklang.audit.python.names import FILE, Names
 
 _Run: TypeAlias = Callable[["Body", Any], None]
 _FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-APPROVED = -2
+APPROVED, COUNTED = -2, -3
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _APPROVAL = re.compile(r"(^|_)(input|confirm\w*|approv\w*|ask_human|ask_user|consent|prompt_user|is_tty)($|_)", re.I)
 _ENDLESS = re.compile(r"(^|\.)(count|cycle|repeat)$")
 _MODEL_NAME = re.compile(
@@ -168,16 +169,26 @@ class Body(Calls):
     def mention(self, test: ast.expr) -> Nodes:
         """Everything a test looks at; a person's yes is noted."""
         found = NOTHING
-        for node in walk(test):
+        waiting: list[ast.AST] = [test]
+        while waiting:
+            node = waiting.pop()
             if isinstance(node, ast.Name):
-                found |= read(self.env, node.id) or NOTHING
-                made = self.bound.get(node.id)
-                called = last_name(made.func) if isinstance(made, ast.Call) else ""
-                if _APPROVAL.search(node.id) or (called and _APPROVAL.search(called)):
-                    found |= {APPROVED}
-            elif isinstance(node, ast.Attribute) and _APPROVAL.search(node.attr):
-                found |= {APPROVED}
+                found |= (read(self.env, node.id) or NOTHING) | self._approval(node)
+            elif isinstance(node, ast.Attribute | ast.Subscript):
+                found |= self.value(node) | self._approval(node)
+            else:
+                if isinstance(node, ast.Compare) and any(isinstance(one, _ORDER) for one in node.ops):
+                    found |= {COUNTED}
+                waiting.extend(ast.iter_child_nodes(node))
         return found
+
+    def _approval(self, node: ast.expr) -> Nodes:
+        """Whether a person was asked."""
+        named = last_name(node)
+        made = self.bound.get(named) if isinstance(node, ast.Name) else None
+        called = last_name(made.func) if isinstance(made, ast.Call) else ""
+        asked = _APPROVAL.search(named) or (called and _APPROVAL.search(called))
+        return frozenset((APPROVED,)) if asked else NOTHING
 
     def branch(self, node: ast.If) -> None:
         """``if``: each branch under what the test says."""

@@ -75,7 +75,8 @@ class Values(Graph):
 
     def lookup(self, name: str, at: ast.AST) -> Nodes:
         """What a name and its parts hold here."""
-        local = self.whole(name)
+        own = self.out.bound and self.out.params[:1] == [name]  # its fields are followed by the class
+        local = read(self.env, name) if own else self.whole(name)
         if local is not None:
             return local
         names = self.context.names
@@ -112,9 +113,20 @@ class Values(Graph):
             return NOTHING
         if node.attr in self.context.models.quiet and self.type_of(node.value) == "":
             return NOTHING
+        if self._asks_a_model(node):
+            made = self.node(node)
+            self.out.asking.append(made)
+            return frozenset((made,))
         base = self.base(node.value)
         found = self._field(node, base) or base
         return found | parts(self.env, path) if path else found
+
+    def _asks_a_model(self, node: ast.Attribute) -> bool:
+        """Whether a method that asks a model is handed on and not called: ``ask = client.chat.completions.create``."""
+        rules = [one for one in self.context.models.find(node.attr) if one.role == "source"]
+        chains = [one.call for one in rules if one.call.count(".") > 1 and one.call[0] == "." and not one.keywords]
+        name = self.context.names.expression(node) if rules else ""
+        return any(name.endswith(one) for one in chains) or any(name == one.call for one in rules)
 
     def base(self, node: ast.expr) -> Nodes:
         """What an object holds by itself, without the parts that are known one by one."""
@@ -127,7 +139,7 @@ class Values(Graph):
 
     def _field(self, node: ast.Attribute, base: Nodes) -> Nodes:
         owner = self.type_of(node.value)
-        if not owner:
+        if not owner and not base:
             return NOTHING
         made = self.node(node)
         self.out.reads.append((owner, node.attr, made, self.single(base, node)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -160,6 +161,9 @@ class Left:
 
     def run_left(self) -> float | None:
         return self.run
+
+    def in_line(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def one(

@@ -12,7 +12,7 @@ from mklang.engine.outcome import Done, Halted, Outcome, Reason, Suspended
 from mklang.engine.requests import Answer, Nonce, NonceValue, Produced, Request
 from mklang.engine.run import arun
 from mklang.lang.reader import machine_from_text
-from mklang.oracles.timed import TimedOracle
+from mklang.oracles.timed import RunClock, TimedOracle
 
 LOOP = machine_from_text("""
 machine: loop
@@ -92,3 +92,60 @@ def test_without_limits_every_answer_comes_through() -> None:
     slow = Slow(clock)
     assert not isinstance(run(TimedOracle(slow, elapsed=clock)), Done)
     assert slow.asked == 5
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """An event loop on which nothing takes time: when everybody waits, its clock jumps to whoever waits least."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        select = self._selector.select  # type: ignore[attr-defined] # the loop's own
+
+        def jump(timeout: float | None = None) -> object:
+            self.now += timeout or 0.0
+            return select(0)
+
+        self._selector.select = jump  # type: ignore[attr-defined]
+
+    def time(self) -> float:
+        return self.now
+
+
+class InLine:
+    """An oracle that waits for its turn before it sends anything, and then for an answer."""
+
+    def __init__(self, clock: RunClock, *, line: float, answer: float) -> None:
+        self.clock, self.line, self.takes = clock, line, answer
+
+    async def answer(self, request: Request, /) -> Answer:
+        if isinstance(request, Nonce):
+            return NonceValue("a-seed")
+        with self.clock.in_line():
+            await asyncio.sleep(self.line)
+        await asyncio.sleep(self.takes)
+        return Produced(text="ok")
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "run_seconds", "reason", "took"),
+    [
+        (15.0, 1.0, None, Reason.BUDGET_EXHAUSTED, 80.0),
+        (0.0, 50.0, None, Reason.PROVIDER_ERROR, 10.0),
+        (15.0, 50.0, None, Reason.PROVIDER_ERROR, 25.0),
+        (50.0, 0.0, 20.0, Reason.TIME_EXHAUSTED, 20.0),
+        (15.0, 50.0, 20.0, Reason.TIME_EXHAUSTED, 20.0),
+        (5.0, 50.0, 100.0, Reason.PROVIDER_ERROR, 15.0),
+    ],
+)
+def test_waiting_for_a_turn_is_no_part_of_a_requests_time_but_of_the_runs(
+    line: float, answer: float, run_seconds: float | None, reason: Reason, took: float
+) -> None:
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        loop = runner.get_loop()
+        clock = RunClock(loop.time, run_seconds=run_seconds, request_seconds=10.0)
+        oracle = TimedOracle(InLine(clock, line=line, answer=answer), elapsed=loop.time, clock=clock)
+        outcome = runner.run(arun(LOOP, oracle=oracle))
+        assert loop.time() == pytest.approx(took, abs=0.01)
+    assert isinstance(outcome, Halted)
+    assert outcome.reason is reason

@@ -11,7 +11,7 @@ import asyncio
 import itertools
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import heappop, heappush
@@ -117,6 +117,10 @@ class Patience(Protocol):
         """What the run has left."""
         ...
 
+    def in_line(self) -> AbstractContextManager[None]:
+        """While this lasts, the request has not been sent yet: its own time stands still, the run's goes on."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endless:
@@ -127,6 +131,10 @@ class Endless:
     def run_left(self) -> float | None:
         """No bound."""
         return None
+
+    def in_line(self) -> AbstractContextManager[None]:
+        """Nothing to stop."""
+        return nullcontext()
 
 
 @dataclass(slots=True)
@@ -194,11 +202,13 @@ class Traffic:
         the pause before that. Raises ``ProviderFailed`` when the attempts are used up or the pause asked for is too
         long, ``TimeExhausted`` when it is longer than the run has. A failure carries what all attempts cost.
         """
-        started, failures, spent = self.pace.elapsed(), 0, NO_USAGE
+        started: float | None = None
+        failures, spent = 0, NO_USAGE
         try:
             while True:
                 try:
                     async with self._turn(failures, tokens, started) as sent:
+                        started = sent.at if started is None else started
                         answer = await attempt()
                         if isinstance(answer, Produced) and answer.usage.total:
                             sent.tokens = answer.usage.total
@@ -219,8 +229,23 @@ class Traffic:
             raise
 
     @asynccontextmanager
-    async def _turn(self, failures: int, tokens: int, started: float) -> AsyncIterator[_Sent]:
-        """One request's place in the traffic. Whoever is next waits for all of it; the others wait for their turn."""
+    async def _turn(self, failures: int, tokens: int, started: float | None) -> AsyncIterator[_Sent]:
+        """One request's place in the traffic. Whoever is next waits for all of it; the others wait for their turn.
+
+        ``started`` is when the request was first sent; until then its time stands still.
+        """
+        with self._patience.in_line() if started is None else nullcontext():
+            sent = await self._wait_for_turn(failures, tokens, started)
+        try:
+            yield sent
+            self._answered += 1
+            self._gap *= EASING
+        finally:
+            self._running -= 1
+            if self._freed is not None and not self._freed.done():
+                self._freed.set_result(None)
+
+    async def _wait_for_turn(self, failures: int, tokens: int, started: float | None) -> _Sent:
         async with self._next_in_line(failures):
             while self._running >= self._limits.concurrency:
                 self._freed = asyncio.get_running_loop().create_future()
@@ -231,14 +256,7 @@ class Traffic:
             self._last_sent = self._now()
             sent = _Sent(self._last_sent, tokens)
             self._minute.append(sent)
-        try:
-            yield sent
-            self._answered += 1
-            self._gap *= EASING
-        finally:
-            self._running -= 1
-            if self._freed is not None and not self._freed.done():
-                self._freed.set_result(None)
+            return sent
 
     @asynccontextmanager
     async def _next_in_line(self, failures: int) -> AsyncIterator[None]:
@@ -269,7 +287,7 @@ class Traffic:
         await self.pace.sleep(seconds)
         self._waited_to = max(self._waited_to, until)
 
-    def _closed_for(self, tokens: int, started: float) -> float:
+    def _closed_for(self, tokens: int, started: float | None) -> float:
         """How long nothing may be sent from now on, in seconds. Raises when that is longer than there is time for."""
         now = self._now()
         pause = self._pause_ends - now
@@ -320,13 +338,13 @@ class Traffic:
         if now + seconds > self._pause_ends:
             self._pause_ends, self._paused_by = now + seconds, failed
 
-    def _check_patience(self, pause: float, started: float, failed: Transient) -> None:
+    def _check_patience(self, pause: float, started: float | None, failed: Transient) -> None:
         """Fail now when the pause cannot end in time: waiting for it would only lose more of it."""
         left = self._patience.run_left()
         if left is not None and pause > left:
             raise TimeExhausted(f"{failed}; a pause of {pause:.0f} s is due and the run has {left:.0f} s left")
         if self._patience.request_seconds is not None:
-            left = self._patience.request_seconds - (self._now() - started)
+            left = self._patience.request_seconds - (0.0 if started is None else self._now() - started)
             if pause > left:
                 due = f"a pause of {pause:.0f} s is due and the request has {left:.0f} s left"
                 raise _given_up(failed, f"{failed}; {due}")

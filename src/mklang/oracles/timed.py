@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -26,6 +27,7 @@ class RunClock:
         self.run_seconds = run_seconds
         self.request_seconds = request_seconds
         self._deadline: float | None = None
+        self._bounds: dict[asyncio.Task[object], tuple[asyncio.Timeout, float | None]] = {}
 
     def allow(self, *, run_seconds: float | None, request_seconds: float | None) -> None:
         """Set the bounds, before the run begins."""
@@ -39,6 +41,39 @@ class RunClock:
         if self._deadline is None:
             self._deadline = now + self.run_seconds
         return self._deadline - now
+
+    @contextmanager
+    def timing(self, bound: asyncio.Timeout) -> Iterator[None]:
+        """While this lasts, ``bound`` is what ends the request that the current task waits for."""
+        task, left = asyncio.current_task(), self.run_left()
+        latest = None if left is None else asyncio.get_running_loop().time() + left
+        if task is None:
+            yield
+            return
+        before = self._bounds.get(task)
+        self._bounds[task] = bound, latest
+        try:
+            yield
+        finally:
+            if before is None:
+                del self._bounds[task]
+            else:
+                self._bounds[task] = before
+
+    @contextmanager
+    def in_line(self) -> Iterator[None]:
+        """While this lasts, the current task's request has not been sent: its time stands still, the run's goes on."""
+        task = asyncio.current_task()
+        bound, latest = self._bounds.get(task, (None, None)) if task else (None, None)
+        if bound is None or bound.when() is None:
+            yield
+            return
+        loop, when = asyncio.get_running_loop(), bound.when() or 0.0
+        begun = loop.time()
+        bound.reschedule(latest)
+        yield
+        later = when + loop.time() - begun
+        bound.reschedule(later if latest is None else min(later, latest))
 
 
 class TimedOracle:
@@ -70,8 +105,9 @@ class TimedOracle:
             raise TimeExhausted(f"{clock.run_seconds:g} s have passed")
         allowed = [seconds for seconds in (left, clock.request_seconds) if seconds is not None]
         try:
-            async with asyncio.timeout(min(allowed) if allowed else None):
-                answer = await self._inner.answer(request)
+            async with asyncio.timeout(min(allowed) if allowed else None) as bound:
+                with clock.timing(bound):
+                    answer = await self._inner.answer(request)
         except TimeoutError:
             raise self._too_late(request, left) from None
         if isinstance(answer, Produced | Verdict | Observation):
@@ -80,7 +116,7 @@ class TimedOracle:
 
     def _too_late(self, request: Produce | Judge | Tool, left: float | None) -> AnswerFailed:
         run, one = self._clock.run_seconds, self._clock.request_seconds
-        if one is None or (left is not None and left < one):
+        if one is None or (left is not None and (left < one or (self._clock.run_left() or 0.0) <= 0)):
             return TimeExhausted(f"{run:g} s have passed")
         if isinstance(request, Tool):
             return ToolFailed(f"tool '{request.name}': no answer within {one:g} s")

@@ -15,7 +15,6 @@ from mklang.analysis.pages import read_page
 from mklang.analysis.registry import Rule
 from mklang.cli.main import main
 from mklang.diagnostics import Diagnostic
-from mklang.errors import InternalError
 from mklang.host import fixing
 from mklang.host.fixing import fix
 from mklang.host.inspection import Inspector, Looking
@@ -180,8 +179,16 @@ def test_a_fix_that_would_do_harm_is_not_kept(text: str, monkeypatch: pytest.Mon
         for one in before.diagnostics
     ]
     harmed = fixing.Inspected(before.path, tuple(bad), before.source, before.machine)
-    with pytest.raises(InternalError, match="not kept"):
-        fix(inspector, harmed)
+    result = fix(inspector, harmed)
+    assert (result.text, len(result.refused)) == (None, 1)
+
+
+def test_a_fix_that_cannot_be_kept_does_not_keep_others_from_being_made(capsys: pytest.CaptureFixture[str]) -> None:
+    """The blank lines behind the block would become part of its text."""
+    text = TOP + "context:\n  note: |+\n    text\ntools: [{ name: x }]\n\ndefault_tier: Fast\n" + STATES
+    assert fixed(text) == text.replace("Fast", "fast")
+    err = capsys.readouterr().err
+    assert "a.mkl: not repaired: declaration-unused: the machine would not be the same" in err
 
 
 def _with_fix(found: Diagnostic, made: Fix) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mklang.cli.exit_codes import ExitCode
-from mklang.cli.output import Output, printable
+from mklang.cli.output import Output, complain, printable
 from mklang.host.fixing import Fixed, fix
 from mklang.host.inspection import Inspector, Looking, machine_files
 from mklang.host.rewriting import difference, write_back
@@ -15,7 +15,10 @@ def fixed(files: Sequence[str], looking: Looking) -> Iterator[Fixed]:
     """Every readable file with its safe fixes made, nothing written yet."""
     inspector = Inspector(looking)
     for one in inspector.inspect_all(one for one in machine_files(files) if isinstance(one, str)):
-        yield fix(inspector, one)
+        done = fix(inspector, one)
+        for refused in done.refused:
+            complain(f"{one.path}: not repaired: {refused}", label="warning")
+        yield done
 
 
 def repair(files: Sequence[str], looking: Looking) -> int:

@@ -9,26 +9,33 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from mklang.diagnostics import Diagnostic, Severity
-from mklang.errors import InternalError
 from mklang.host.inspection import Inspected, Inspector
 from mklang.lang.editing import apply_edits
 from mklang.lang.reader import read_machine
 from mklang.lang.semantics import semantic_hash
 from mklang.source import Source
 
-ROUNDS = 20
+ROUNDS = 50
 """How often fixes are made anew: one may uncover the next."""
+
+_Step: TypeAlias = tuple[Inspected, list[Diagnostic]]
+"""A document after some fixes, and the findings they were made for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A document after its fixes: what is still found in it, what was repaired, and the ``source`` as it was."""
+    """A document after its fixes: what is still found in it, what was repaired, and the ``source`` as it was.
+
+    ``refused`` says which fixes were not kept, and why.
+    """
 
     inspected: Inspected
     source: Source | None = None
     repaired: tuple[Diagnostic, ...] = ()
+    refused: tuple[str, ...] = ()
 
     @property
     def text(self) -> str | None:
@@ -39,30 +46,50 @@ class Fixed:
 def fix(inspector: Inspector, before: Inspected) -> Fixed:
     """Make every safe fix among the findings of a document, in rounds, until there is none left."""
     current, repaired = before, list[Diagnostic]()
+    refused: dict[tuple[str, str, str], str] = {}
     for _ in range(ROUNDS):
-        after, made = _round(inspector, current)
-        if not made:
+        own = [found for found in current.diagnostics if found.path == before.path and found.fix is not None]
+        waiting = [found for found in own if _identity(found) not in refused]
+        step = _together(inspector, current, waiting) or _singly(inspector, current, waiting, refused)
+        if step is None:
             break
+        current, made = step
         repaired += made
-        current = after
-    return Fixed(current, before.source, tuple(repaired))
+    return Fixed(
+        current, before.source, tuple(repaired), tuple(f"{code}: {why}" for (code, _, _), why in refused.items())
+    )
 
 
-def _round(inspector: Inspector, before: Inspected) -> tuple[Inspected, list[Diagnostic]]:
-    source = before.source
-    own = [found for found in before.diagnostics if found.path == before.path and found.fix is not None]
-    if source is None or not own:
-        return before, []
-    text, edits = apply_edits(source.text.removeprefix("\ufeff"), [found.fix.edit for found in own if found.fix])
-    made = [found for found in own if found.fix and found.fix.edit in edits]
+def _together(inspector: Inspector, before: Inspected, waiting: list[Diagnostic]) -> _Step | None:
+    """All that do not touch each other at once; None when there are none, or when the result cannot be believed."""
+    step = _make(inspector, before, waiting)
+    return None if step is None or _problem(before, *step) else step
+
+
+def _singly(
+    inspector: Inspector, before: Inspected, waiting: list[Diagnostic], refused: dict[tuple[str, str, str], str]
+) -> _Step | None:
+    """The first that can be believed on its own. Those that cannot are not tried again."""
+    for found in waiting:
+        step = _make(inspector, before, [found])
+        problem = "something else stands there" if step is None else _problem(before, *step)
+        if step is not None and not problem:
+            return step
+        refused[_identity(found)] = problem
+    return None
+
+
+def _make(inspector: Inspector, before: Inspected, wanted: list[Diagnostic]) -> _Step | None:
+    """The document with these fixes, looked at again, and those that were made; None when none could be."""
+    if before.source is None or not wanted:
+        return None
+    edits = [found.fix.edit for found in wanted if found.fix]
+    text, done = apply_edits(before.source.text.removeprefix("\ufeff"), edits)
+    made = [found for found in wanted if found.fix and found.fix.edit in done]
     if not made:
-        return before, []
-    changed = Source(source.name, text)
-    after = inspector.inspect_text(before.path, changed, read_machine(changed))
-    problem = _problem(before, after, made)
-    if problem:
-        raise InternalError(f"{before.path}: a fix was not kept, because {problem}; nothing was written")
-    return after, made
+        return None
+    changed = Source(before.source.name, text)
+    return inspector.inspect_text(before.path, changed, read_machine(changed)), made
 
 
 def _problem(before: Inspected, after: Inspected, made: Sequence[Diagnostic]) -> str:

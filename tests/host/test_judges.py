@@ -234,6 +234,20 @@ def test_the_variables_fill_in_what_the_configuration_leaves_open(tmp_path: Path
     assert (verdict.index, verdict.threshold) == (1, 0.65)
 
 
+@pytest.mark.rule("S27", "L98")
+def test_the_usual_key_may_stand_in_the_users_env_file(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".env").write_text("TYPESAFE_API_KEY='from-env-file'\nMKLANG_JEV_NOUL_THRESHOLD=0.9\n")
+
+    def make(url: str) -> Models:
+        return chosen(tmp_path, "jev", {"MKLANG_JEV_BASE_URL": url, "MKLANG_CONFIG_DIR": str(home)})
+
+    verdict, (asked,) = verdict_of(make, Scripted(answers(0.6, 0.1)))
+    assert asked.headers["authorization"] == "Bearer from-env-file"
+    assert verdict.threshold == 0.5
+
+
 def test_what_the_configuration_says_stands_over_the_variables(tmp_path: Path) -> None:
     def make(url: str) -> Models:
         environ = {"MKLANG_JEV_BASE_URL": "https://other.example", "MKLANG_JEV_NOUL_THRESHOLD": "0.9"}

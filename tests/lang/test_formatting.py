@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mklang.lang.comments import read_remarks
+from mklang.lang.events import signs
 from mklang.lang.format import format_source
-from mklang.lang.layout import signs
 from mklang.lang.reader import machine_from_text
 from mklang.lang.semantics import semantic_hash
 from mklang.source import Source

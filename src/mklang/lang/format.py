@@ -17,7 +17,8 @@ from yaml.nodes import Node as YamlNode
 
 from mklang.diagnostics import Diagnostic
 from mklang.lang.comments import read_remarks
-from mklang.lang.layout import Block, Entry, Flow, Layout, Leaf, Node, Unformattable, read_layout, signs
+from mklang.lang.events import signs
+from mklang.lang.layout import Block, Entry, Flow, Layout, Leaf, Node, Unformattable, read_layout
 from mklang.lang.reader import read_machine
 from mklang.lang.semantics import semantic_hash
 from mklang.lang.vocabulary import GATES, KEYS, STATES, Place

@@ -7,11 +7,9 @@ the reader, what the layout should be to ``format``.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from yaml.cyaml import CParser  # type: ignore[attr-defined]  # the stub imports it without exporting it
 from yaml.events import (
     AliasEvent,
     DocumentEndEvent,
@@ -19,14 +17,13 @@ from yaml.events import (
     Event,
     MappingEndEvent,
     MappingStartEvent,
-    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
 )
-from yaml.tokens import BlockEntryToken, KeyToken, Token
 
 from mklang.lang.comments import Comment, line_starts, read_remarks
+from mklang.lang.events import dashes_of, end_of, events_of, start_of
 from mklang.source import Source
 
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*\s+)*")
@@ -114,8 +111,11 @@ class _Builder:
     def __init__(self, text: str, source: Source) -> None:
         self.text = text
         self.starts = line_starts(text)
-        self.events = _events(text)
-        self.dashes = _dashes(text)
+        self.events = events_of(text)
+        try:
+            self.dashes = dashes_of(text)
+        except ValueError as odd:
+            raise Unformattable(str(odd)) from odd
         self.own: dict[int, Comment] = {}
         self.tags: dict[int, Comment] = {}
         for comment in read_remarks(source).comments:
@@ -130,7 +130,7 @@ class _Builder:
         event = self.events[self.position]
         if not isinstance(event, MappingStartEvent) or event.flow_style or event.anchor or event.tag:
             raise Unformattable("its root is no plain map by indentation")
-        head = self._gap(self._line(_start(event)))
+        head = self._gap(self._line(start_of(event)))
         root = self._node(-1)
         assert isinstance(root, Block)
         self._close_rest(root)
@@ -149,7 +149,7 @@ class _Builder:
         if end.explicit:
             raise Unformattable("it ends with '...'")
         if event.explicit:
-            line = self._line(_start(event))
+            line = self._line(start_of(event))
             if self.text[self.starts[line] :].split("\n", 1)[0].strip() != "---" or self._gap(line):
                 raise Unformattable("something stands before or beside its '---'")
             self.line = line + 1
@@ -161,7 +161,7 @@ class _Builder:
         """The node whose first event is next. ``column`` is that of the block it stands in."""
         event = self.events[self.position]
         self.position += 1
-        start, end = _start(event), _end(event)
+        start, end = start_of(event), end_of(event)
         if isinstance(event, AliasEvent):
             self._speak_for(start, end)
             return Leaf(self.text[start:end], "plain", column)
@@ -177,7 +177,7 @@ class _Builder:
         raise Unformattable("it cannot be followed")
 
     def _scalar(self, event: ScalarEvent, column: int) -> Leaf:
-        start, end = _start(event), _end(event)
+        start, end = start_of(event), end_of(event)
         text = self.text[start:end]
         style = {"|": "block", ">": "block", "'": "quoted", '"': "quoted"}.get(event.style or "", "plain")
         if style != "block":
@@ -193,12 +193,12 @@ class _Builder:
 
     def _map(self, properties: str) -> Block:
         first = self.events[self.position]
-        block = Block(properties, True, self._column(_start(first)))
+        block = Block(properties, True, self._column(start_of(first)))
         while not isinstance(self.events[self.position], MappingEndEvent):
             key_event = self.events[self.position]
-            if not isinstance(key_event, ScalarEvent) or "\n" in self.text[_start(key_event) : _end(key_event)]:
+            if not isinstance(key_event, ScalarEvent) or "\n" in self.text[start_of(key_event) : end_of(key_event)]:
                 raise Unformattable("a key is no plain text")
-            line = self._line(_start(key_event))
+            line = self._line(start_of(key_event))
             lead = self._gap(line, block)
             key = self._node(block.column)
             self.line = max(self.line, line + 1)
@@ -228,7 +228,7 @@ class _Builder:
     def _value(self, entry: Entry, line: int, column: int) -> None:
         """The value of an entry that begins on ``line``, with the comments between the two and behind them."""
         event = self.events[self.position]
-        begins = self._line(_start(event))
+        begins = self._line(start_of(event))
         block = isinstance(event, MappingStartEvent | SequenceStartEvent) and not event.flow_style
         if block and entry.key is not None:
             entry.tag = self._take_tag(line)
@@ -244,28 +244,28 @@ class _Builder:
         """The line on which the first thing inside the block that is next begins."""
         event = self.events[self.position]
         if isinstance(event, SequenceStartEvent):
-            return self._line(self.dashes[0]) if self.dashes else self._line(_start(event))
-        return self._line(_start(self.events[self.position + 1]))
+            return self._line(self.dashes[0]) if self.dashes else self._line(start_of(event))
+        return self._line(start_of(self.events[self.position + 1]))
 
     # Brackets
 
     def _flow(self, event: MappingStartEvent | SequenceStartEvent, properties: str, column: int) -> Flow:
-        found = _PROPERTIES.match(self.text, _start(event))
-        start = found.end() if found else _start(event)
+        found = _PROPERTIES.match(self.text, start_of(event))
+        start = found.end() if found else start_of(event)
         is_map = isinstance(event, MappingStartEvent)
         flow = Flow(properties, is_map, [], [], "", column, raw=self.text[start : start + 1] not in ("{", "["))
-        self._speak_for(_start(event), start + 1)
+        self._speak_for(start_of(event), start + 1)
         last = start
         end_type = MappingEndEvent if is_map else SequenceEndEvent
         while not isinstance(self.events[self.position], end_type):
-            begin = _start(self.events[self.position])
+            begin = start_of(self.events[self.position])
             flow.breaks.append(self._line(begin) > self._line(last))
             key = self._flow_key(flow, column) if is_map else None
             value = self._node(column)
             flow.raw = flow.raw or _is_odd(value) or (is_map and isinstance(value, Leaf) and not value.text)
             flow.entries.append((key, value))
-            last = max(begin, _end(self.events[self.position - 1]) - 1)
-        end = _end(self.events[self.position])
+            last = max(begin, end_of(self.events[self.position - 1]) - 1)
+        end = end_of(self.events[self.position])
         self.position += 1
         flow.breaks.append(self._line(end - 1) > self._line(last))
         self._speak_for(start, end)
@@ -276,7 +276,7 @@ class _Builder:
     def _flow_key(self, flow: Flow, column: int) -> Leaf | None:
         key = self._node(column)
         value = self.events[self.position]
-        between = self.text[_end(self.events[self.position - 1]) : _end(value)]
+        between = self.text[end_of(self.events[self.position - 1]) : end_of(value)]
         flow.raw = flow.raw or not isinstance(key, Leaf) or "\n" in key.text or ":" not in between
         return key if isinstance(key, Leaf) else None
 
@@ -313,7 +313,7 @@ class _Builder:
         return comment.text if gap.rstrip() != gap[:-1] else f" {comment.text}"
 
     def _properties(self, event: Event) -> str:
-        found = _PROPERTIES.match(self.text, _start(event))
+        found = _PROPERTIES.match(self.text, start_of(event))
         return " ".join(found.group().split()) if found else ""
 
     def _gap(self, line: int, block: Block | None = None) -> list[str]:
@@ -371,48 +371,3 @@ def _block_text(text: str) -> str:
         while lines and not lines[-1].strip() and len(lines[-1].rstrip("\r")) <= indent:
             lines.pop()
     return "\n".join([head, *lines])
-
-
-def _start(part: Event | Token) -> int:
-    """The offset at which something begins."""
-    assert part.start_mark is not None
-    return int(part.start_mark.index)
-
-
-def _end(part: Event | Token) -> int:
-    """The offset at which something ends."""
-    assert part.end_mark is not None
-    return int(part.end_mark.index)
-
-
-def signs(text: str) -> Counter[str]:
-    """Every anchor and every alias of a document."""
-    named = [(event.anchor, isinstance(event, AliasEvent)) for event in _events(text) if isinstance(event, NodeEvent)]
-    return Counter(f"{'*' if alias else '&'}{anchor}" for anchor, alias in named if anchor)
-
-
-def _events(text: str) -> list[Event]:
-    parser = CParser(text)
-    found: list[Event] = []
-    try:
-        while (event := parser.get_event()) is not None:
-            found.append(event)
-    finally:
-        parser.dispose()
-    return found[1:]
-
-
-def _dashes(text: str) -> list[int]:
-    """Where each item of a block list begins, in order. A key marked with ``?`` cannot be kept."""
-    parser = CParser(text)
-    found: list[int] = []
-    try:
-        token: Token | None
-        while (token := parser.get_token()) is not None:
-            if isinstance(token, BlockEntryToken):
-                found.append(_start(token))
-            elif isinstance(token, KeyToken) and text[_start(token) : _end(token)] == "?":
-                raise Unformattable(f"line {text.count(chr(10), 0, _start(token)) + 1} marks a key with '?'")
-    finally:
-        parser.dispose()
-    return found

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import click
 
@@ -12,37 +11,9 @@ from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.findings import counted
 from mklang.cli.output import Output, envelope, one_line, output_options, printable, write
-from mklang.diagnostics import Diagnostic
-from mklang.errors import HostError
-from mklang.host.inspection import machine_files
-from mklang.host.rewriting import difference, write_back
-from mklang.lang.files import decode, read_source
+from mklang.host.formatting import Done, format_files
+from mklang.lang.files import decode
 from mklang.lang.format import format_source
-from mklang.source import Source
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """One file: its text before and after, None for one that cannot be formatted; the problems say why."""
-
-    path: str
-    source: Source | None = None
-    text: str | None = None
-    problems: tuple[Diagnostic, ...] = ()
-
-    @property
-    def status(self) -> str:
-        """``error``, ``changed`` or ``unchanged``."""
-        if self.source is None or self.text is None:
-            return "error"
-        return "unchanged" if self.text == self.source.text else "changed"
-
-    @property
-    def diff(self) -> list[str]:
-        """What changes, line by line."""
-        if self.source is None or self.text is None:
-            return []
-        return list(difference(self.path, self.source.text, self.text))
 
 
 @click.command(short_help="Write machine files in the one way, comments kept.")
@@ -58,7 +29,7 @@ def command(files: Sequence[str], *, check: bool, diff: bool, out: Output) -> in
     if list(files) == ["-"]:
         return _pipe(out)
     dry = check or diff
-    done = [_settle(one, dry=dry) for one in _format(files)]
+    done = list(format_files(files, dry=dry))
     if out.json:
         out.wire(_to_wire(done))
     else:
@@ -66,31 +37,6 @@ def command(files: Sequence[str], *, check: bool, diff: bool, out: Output) -> in
     if any(one.status == "error" for one in done):
         return ExitCode.UNUSABLE
     return ExitCode.FAILED if dry and any(one.status == "changed" for one in done) else ExitCode.OK
-
-
-def _format(files: Sequence[str]) -> Iterator[Done]:
-    for path in dict.fromkeys(machine_files(files)):
-        if isinstance(path, Diagnostic):
-            yield Done(path.path, problems=(path,))
-            continue
-        source, problems = read_source(path)
-        if source is None:
-            yield Done(path, problems=problems)
-            continue
-        formatted = format_source(source)
-        yield Done(path, source, formatted.text, formatted.problems)
-
-
-def _settle(one: Done, *, dry: bool) -> Done:
-    """Write what changed, unless nothing is to be written; a file that cannot be is an error like any other."""
-    if dry or one.status != "changed" or one.source is None or one.text is None:
-        return one
-    try:
-        write_back(one.path, one.source, one.text)
-    except HostError as error:
-        message = str(error).removeprefix(f"{one.path}: ")
-        return Done(one.path, problems=(Diagnostic(code="file-unreadable", message=message, path=one.path),))
-    return one
 
 
 def _pipe(out: Output) -> int:

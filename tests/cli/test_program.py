@@ -141,13 +141,16 @@ def test_an_argument_that_is_not_text_is_shown_with_its_bytes_escaped() -> None:
 
 @pytest.mark.rule("L107")
 def test_ctrl_c_is_one_line_and_130(tmp_path: Path) -> None:
-    pipe = tmp_path / "waits.mkl"
-    os.mkfifo(pipe)
-    with subprocess.Popen([*PROGRAM, "check", str(pipe)], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        writer = os.open(pipe, os.O_WRONLY)  # returns once the program has opened it, and reads
+    reader, writer = os.pipe()
+    command = [*PROGRAM, "check", f"/dev/fd/{reader}"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(reader,), cwd=tmp_path
+    ) as process:
+        os.write(writer, b"#" * 100_000)  # more than a pipe holds: returns once the program reads
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        os.close(writer)
+    os.close(reader)
+    os.close(writer)
     assert (process.returncode, out) == (130, b"")
     assert err.strip() == b"interrupted"
 

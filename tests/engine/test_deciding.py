@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mklang.engine.deciding import Decided, decide
@@ -39,6 +39,7 @@ def decided(text: str, world: World, *texts: str, options: RunOptions = DEFAULT_
     return asyncio.run(decide(machine, state, texts or ("said",), oracle=world, inputs=inputs, options=options))
 
 
+@settings(deadline=None)
 @given(
     kinds=st.lists(st.sampled_from(["prose", "hook"]), min_size=1, max_size=5),
     picks=st.lists(st.integers(-1, 4), min_size=5, max_size=5),

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mklang.engine.events import AnyEvent, Judged, to_wire
@@ -54,6 +54,7 @@ def decide(kinds: list[str], world: World, **more: Any) -> Outcome:
     return play(machine(kinds, **more), world, options=WHOLE)
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(st.tuples(st.sampled_from(["prose", "hook"]), st.floats(0, 1), st.booleans()), max_size=6),
     threshold=st.floats(0, 1),
@@ -82,6 +83,7 @@ def test_the_gate_that_fires_is_the_first_true_one(rows: list[tuple[str, float, 
         assert outcome.trace[0].judge_none == 1
 
 
+@settings(deadline=None)
 @given(chances=st.lists(st.floats(0, 1), min_size=1, max_size=5), extra=st.floats(0, 1))
 def test_a_later_condition_never_changes_an_earlier_choice(chances: list[float], extra: float) -> None:
     before = decide(["prose"] * len(chances), World(judge=judge(chances)))

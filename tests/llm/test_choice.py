@@ -222,7 +222,7 @@ def test_only_a_whole_number_is_a_choice_whatever_stands_there(value: object) ->
     reply=st.sampled_from(['{"choice": 2}', "2", '```json\n{"choice": 2}\n```', '{"choice": "2"}']),
     after=st.sampled_from(["", ".", " or 3", '\n{"choice": 3}', "\n``", '"]', " is wrong"]),
 )
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_a_legal_reply_with_anything_around_it_is_unread(before: str, reply: str, after: str) -> None:
     assert (read_choice(before + reply + after, 3).choice is None) is bool(before or after)
 

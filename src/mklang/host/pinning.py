@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+from msgspec.structs import asdict
 
 from mklang import __version__
 from mklang.diagnostics import has_errors
@@ -149,7 +150,10 @@ class _Notes:
             raise
         except AnswerFailed as failed:
             kind = FailureKind.of(failed, operation_of(request.key))
-            self.answers[request.key] = PinnedFailure(str(failed), kind, self._cost(usage_of(failed)))
+            cost = self._cost(usage_of(failed))
+            self.answers[request.key] = PinnedFailure(str(failed), kind, cost)
+            for name, amount in asdict(cost).items():
+                setattr(failed, name, amount)  # what is pinned costs as little here as it will when it is played
             raise
         pinned = self._pinned(request, answer)
         if pinned is None:

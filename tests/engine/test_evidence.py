@@ -24,7 +24,9 @@ VALUES = st.recursive(
 @pytest.mark.rule("L35")
 def test_the_ends_are_those_of_the_whole_text(value: Any, room: int) -> None:
     whole = json.dumps(value, ensure_ascii=False)
-    assert ends(value, room) == (whole[:room], whole[-room:], len(whole) > room)
+    half = (room + 1) // 2
+    cut = len(whole) > room
+    assert ends(value, room) == ((whole[:half], whole[-half:], True) if cut else (whole, whole, False))
 
 
 def plain(values: dict[str, Any]) -> str:
@@ -35,6 +37,15 @@ def plain(values: dict[str, Any]) -> str:
     mark = "…[context_truncated]…"
     room = EVIDENCE_CHARS - len(mark)
     return whole[: room // 2] + mark + whole[len(whole) - (room - room // 2) :]
+
+
+@given(values=st.dictionaries(st.text(max_size=8), st.lists(VALUES, max_size=40), max_size=6), times=st.integers(1, 300))
+@pytest.mark.rule("L35")
+def test_evidence_of_long_lists_is_the_whole_context_or_its_two_halves(values: dict[str, Any], times: int) -> None:
+    board = Blackboard({})
+    for key, value in values.items():
+        board.place((key,), value * times, Mark.NONE)
+    assert board.evidence() == plain({key: value * times for key, value in values.items()})
 
 
 @given(sizes=st.lists(st.integers(0, 6000), max_size=5))

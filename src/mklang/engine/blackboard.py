@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mklang.engine.excerpt import dump, ends
+from mklang.engine.excerpt import dump, ends, quote
 from mklang.engine.taint import Mark, Marks, Provenance
 from mklang.lang.template import Placeholder
 from mklang.lang.values import Frozen, Json, thaw
@@ -100,7 +100,7 @@ class Blackboard:
                 return text
         room = EVIDENCE_CHARS - len(_EVIDENCE_CUT)
         first = room // 2
-        return f"{{{self._front(room)}"[:first] + _EVIDENCE_CUT + f"{self._back(room)}}}"[first - room :]
+        return f"{{{self._front(first)}"[:first] + _EVIDENCE_CUT + f"{self._back(room - first)}}}"[first - room :]
 
     def _render(self, key: str) -> str:
         """An entry's text, or as much of its beginning as could ever be shown; the end of such a one is kept apart."""
@@ -109,7 +109,7 @@ class Blackboard:
             self._tails[key] = tail
         else:
             self._tails.pop(key, None)
-        self._rendered[key] = entry = f"{dump(key)}: {head}"
+        self._rendered[key] = entry = f"{quote(key)}: {head}"
         return entry
 
     def _front(self, room: int) -> str:

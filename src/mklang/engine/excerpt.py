@@ -8,42 +8,54 @@ from itertools import islice
 
 from mklang.lang.values import Json
 
+quote: Callable[[str], str] = json.encoder.encode_basestring
+"""A text as JSON text: what ``dump`` makes of it, without its detour."""
 dump: Callable[[Json], str] = json.JSONEncoder(ensure_ascii=False).encode
-_FEW = 16
-"""How many items of a list or map are rendered at first; twice as many whenever they were not enough."""
+_FEW = 4
+"""How many items from each end of a list or map are rendered at first; then as many as it takes by their length."""
 
 
 def ends(value: Json, room: int) -> tuple[str, str, bool]:
-    """The first and the last ``room`` characters of the value's JSON text, and whether there are more than those.
+    """The value's JSON text, twice, when it is not longer than ``room``; else its first and last ``room / 2`` characters.
 
-    A text that is not longer than ``room`` is given whole, twice.
+    The third is whether something was left out.
     """
-    if not isinstance(value, list | dict):
-        text = dump(_both_ends(value, room))
-        return text[:room], text[-room:], len(text) > room
-    head, whole = _container(value, room, back=False)
-    tail = head if whole else _container(value, room, back=True)[0]
-    return head[:room], tail[-room:], len(head) > room
+    half = (room + 1) // 2
+    if isinstance(value, str):
+        head = tail = quote(_both_ends(value, half))
+    elif isinstance(value, list | dict):
+        head, tail = _container(value, half)
+    else:
+        head = tail = dump(value)
+    if head is tail and len(head) <= room:
+        return head, head, False
+    return head[:half], tail[-half:], True
 
 
-def _container(value: list[Json] | dict[str, Json], room: int, *, back: bool) -> tuple[str, bool]:
-    """Text whose one end is right for ``room`` characters, and whether no item was left out of it."""
+def _container(value: list[Json] | dict[str, Json], half: int) -> tuple[str, str]:
+    """Texts of which one's first and the other's last ``half`` characters are right; one text when nothing is left out."""
     count = _FEW
-    while len(value) > count:
-        text = dump(_some(value, count, room, back=back))
-        if len(text) > room:
-            return text, False
-        count *= 2
-    return dump(_some(value, count, room, back=back)), True
+    while 2 * count < len(value):
+        head, tail = dump(_some(value, count, half, back=False)), dump(_some(value, count, half, back=True))
+        shorter = min(len(head), len(tail))
+        if shorter > half:
+            return head, tail
+        count = min(max(2 * count, count * half // shorter + 2), 8 * count)
+    whole = dump(_some(value, len(value), half, back=False))
+    return whole, whole
 
 
-def _some(value: list[Json] | dict[str, Json], count: int, room: int, *, back: bool) -> Json:
+def _some(value: list[Json] | dict[str, Json], count: int, half: int, *, back: bool) -> Json:
     """Up to ``count`` items from one end, the long texts among them shortened to their ends."""
     if isinstance(value, list):
-        return [_both_ends(item, room) for item in (value[-count:] if back else value[:count])]
+        return [_shortened(item, half) for item in (value[-count:] if back else value[:count])]
     some = list(islice(reversed(value.items()) if back else value.items(), count))
-    return {key: _both_ends(item, room) for key, item in (reversed(some) if back else some)}
+    return {key: _shortened(item, half) for key, item in (reversed(some) if back else some)}
 
 
-def _both_ends(value: Json, room: int) -> Json:
-    return value[:room] + value[-room:] if isinstance(value, str) and len(value) > 2 * room else value
+def _shortened(value: Json, half: int) -> Json:
+    return _both_ends(value, half) if isinstance(value, str) else value
+
+
+def _both_ends(text: str, half: int) -> str:
+    return text[:half] + text[-half:] if len(text) > 2 * half else text

@@ -19,9 +19,7 @@ from mklang.errors import (
 
 def charged_halt(level: Level, step: TraceStep, failed: AnswerFailed) -> StateHalt:
     """The halt an oracle's failure leads to, and what the failure cost charged: call it once for each failure (W31)."""
-    usage = usage_of(failed)
-    level.charge(usage)
-    step.usage = step.usage + usage
+    level.charge(step, usage_of(failed))
     return halt_of(failed)
 
 

@@ -159,9 +159,9 @@ class Decision:
             tell_judged(self.level, self.state.id, judgement_of(*note), text=_judged_text(self.step))
 
     async def _verdict(self, batch: Sequence[Gate]) -> Verdict:
-        level = self.level
-        text = _judged_text(self.step)
-        reasoning = _judged_reasoning(self.step)
+        level, step = self.level, self.step
+        text = _judged_text(step)
+        reasoning = _judged_reasoning(step)
         context = level.board.evidence()
         key = f"{self.key}/judge[{batch[0].index}]"
         request = Judge(
@@ -178,10 +178,9 @@ class Decision:
         verdict = await level.shared.ask_model(request)
         if not isinstance(verdict, Verdict):
             raise InternalError(f"{key}: an oracle answered a judgement with {type(verdict).__name__}")
-        level.charge(verdict.usage)
-        self.step.usage = self.step.usage + verdict.usage
-        self.step.seconds += verdict.seconds
-        self.step.attempts += verdict.attempts
+        level.charge(step, verdict.usage)
+        step.seconds += verdict.seconds
+        step.attempts += verdict.attempts
         return verdict
 
     def _fallback(self, verdict: Verdict, after: int) -> Gate:

@@ -152,10 +152,12 @@ class Level:
         """The tier a state runs and is judged at."""
         return state.tier or self.machine.default_tier
 
-    def charge(self, usage: Usage) -> None:
-        """Count what an answer cost, for this level and for the whole run."""
-        self.usage = self.usage + usage
-        self.shared.pool.charge(usage)
+    def charge(self, step: TraceStep, usage: Usage) -> None:
+        """Count what an answer cost: for the step, for this level and for the whole run."""
+        if usage is not NO_USAGE:
+            step.usage = step.usage + usage
+            self.usage = self.usage + usage
+            self.shared.pool.charge(usage)
 
 
 def _step_limit(machine: Machine, options: RunOptions, depth: int) -> int:

@@ -79,8 +79,7 @@ async def _produce(
     answer = await shared.ask_model(request)
     if not isinstance(answer, Produced):
         raise InternalError(f"{key}: an oracle answered a produce request with {type(answer).__name__}")
-    level.charge(answer.usage)
-    step.usage = step.usage + answer.usage
+    level.charge(step, answer.usage)
     step.seconds += answer.seconds
     step.reasoning = answer.reasoning
     step.model = answer.model or None

@@ -64,7 +64,12 @@ class Provenance:
 
     def deposit(self, key: str, mark: Marks) -> None:
         """Record a state's output at a top-level key. A key that ever held external data stays external (L75)."""
-        self.place((key,), mark | Mark.TAINTED | Mark.DEPOSITED | (self.at((key,)) & Mark.EXTERNAL))
+        known = self._whole.get(key, Mark.NONE)
+        for inside in self._inner.pop(key, {}).values():
+            known |= inside
+        self._whole[key] = mark | Mark.TAINTED | Mark.DEPOSITED | (known & Mark.EXTERNAL)
+        if mark & Mark.EXTERNAL:
+            self.external = True
 
     def at(self, path: tuple[str, ...]) -> Marks:
         """The marks of the value at ``path``: those on it, around it and inside it."""

@@ -39,7 +39,10 @@ def plain(values: dict[str, Any]) -> str:
     return whole[: room // 2] + mark + whole[len(whole) - (room - room // 2) :]
 
 
-@given(values=st.dictionaries(st.text(max_size=8), st.lists(VALUES, max_size=40), max_size=6), times=st.integers(1, 300))
+LISTS = st.dictionaries(st.text(max_size=8), st.lists(VALUES, max_size=40), max_size=6)
+
+
+@given(values=LISTS, times=st.integers(1, 300))
 @pytest.mark.rule("L35")
 def test_evidence_of_long_lists_is_the_whole_context_or_its_two_halves(values: dict[str, Any], times: int) -> None:
     board = Blackboard({})

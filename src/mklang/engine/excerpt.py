@@ -16,9 +16,9 @@ _FEW = 4
 
 
 def ends(value: Json, room: int) -> tuple[str, str, bool]:
-    """The value's JSON text, twice, when it is not longer than ``room``; else its first and last ``room / 2`` characters.
+    """The value's JSON text twice where it is not longer than ``room``, else its first and its last ``room / 2``.
 
-    The third is whether something was left out.
+    ``room`` is in characters. The third is whether something was left out.
     """
     half = (room + 1) // 2
     if isinstance(value, str):
@@ -33,7 +33,7 @@ def ends(value: Json, room: int) -> tuple[str, str, bool]:
 
 
 def _container(value: list[Json] | dict[str, Json], half: int) -> tuple[str, str]:
-    """Texts of which one's first and the other's last ``half`` characters are right; one text when nothing is left out."""
+    """A text whose first and one whose last ``half`` characters are right; one and the same when no item is missing."""
     count = _FEW
     while 2 * count < len(value):
         head, tail = dump(_some(value, count, half, back=False)), dump(_some(value, count, half, back=True))

@@ -41,6 +41,7 @@ def test_the_expression_may_be_a_number_or_come_as_query() -> None:
     assert calc({"query": "1+1"}) == "2"
 
 
+@pytest.mark.rule("W16")
 @pytest.mark.parametrize(
     "expression",
     [
@@ -57,6 +58,11 @@ def test_the_expression_may_be_a_number_or_come_as_query() -> None:
         "(" * 250 + "1" + ")" * 250,
         "(" * 150,
         "1" * (MAX_CHARS + 1),
+        "*".join(str(n) for n in range(1, 20_000)),
+        "*".join(["9**1200"] * 50),
+        "(" * 10_000 + "1" + ")" * 10_000,
+        "**".join(["2"] * 150),
+        "-(" * 120 + "9**9**9" + ")" * 120,
     ],
 )
 def test_what_is_too_large_is_an_error_text_and_fast(expression: str) -> None:

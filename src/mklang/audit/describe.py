@@ -95,7 +95,7 @@ def _guards(flow: Flow) -> Iterator[str]:
 
 def _filters(flow: Flow, state: State) -> bool:
     """Whether a state is code whose output goes into a prompt."""
-    if not isinstance(state, Tool) or effect_of(state.tool, flow.protection.effects) is Effect.EFFECT:
+    if not isinstance(state, Tool) or effect_of(state.tool, flow.protection.effects) is not Effect.READ:
         return False
     return any(
         placeholder.root == state.output
@@ -184,7 +184,7 @@ def _can_the_judge_write(flow: Flow) -> Reviewed:
         state.id
         for number, state in enumerate(flow.graph.states)
         if isinstance(state, Tool)
-        and effect_of(state.tool, flow.protection.effects) is Effect.EFFECT
+        and effect_of(state.tool, flow.protection.effects) is not Effect.READ
         and trust.judged(number)
     ]
     if acting:

@@ -181,7 +181,7 @@ class Audit:
     def _open_arguments(self, flow: Flow, state: State) -> Iterator[Argument]:
         covered: set[str] = set()
         if isinstance(state, Tool):
-            if effect_of(state.tool, self.protection.effects) is not Effect.EFFECT:
+            if effect_of(state.tool, self.protection.effects) is Effect.READ:
                 return
             covered = set(self.protection.bindings.covers(flow.machine.name, state))
         yield from (argument for argument in arguments_of(state) if argument.name not in covered)

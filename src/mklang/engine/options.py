@@ -12,9 +12,11 @@ from mklang.lang.models import Tier
 
 
 class Effect(Enum):
-    """What a tool does to the world (L77): ``read`` looks, ``effect`` changes something."""
+    """What a tool does to the world (L77): ``read`` looks, ``egress`` sends what it is given elsewhere and changes
+    nothing, ``effect`` changes something."""
 
     READ = "read"
+    EGRESS = "egress"
     EFFECT = "effect"
 
 
@@ -45,6 +47,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     ``humans`` an escalate gate asks a person before its handler runs (L81). With ``suspend_on_limit`` a limit suspends
     the run, to be resumed with a higher one, instead of halting it. ``guards`` names the guards that stand at places of
     the machines, each with its hash: for the record, so that a resumed run cannot drop one (L123).
+    ``structured_tools`` names tools whose observation, where it is the JSON text of a map or list, is deposited as that
+    value, so that later states can read it by path (L55).
     """
 
     max_steps: int | None = None
@@ -69,6 +73,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     humans: bool = False
     suspend_on_limit: bool = False
     guards: Mapping[str, str] = {}
+    structured_tools: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

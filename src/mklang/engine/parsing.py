@@ -14,12 +14,26 @@ from mklang.lang.values import Json, type_name
 MAX_DEPTH = 200
 
 
+def parse_observation(text: str) -> Json:
+    """What a tool returned, read as JSON (L55): the map or list whose text it is, else the text as it is."""
+    try:
+        value = _loads(text)
+    except (ValueError, RecursionError, _Unacceptable):
+        return text
+    return value if isinstance(value, dict | list) and _depth(value) <= MAX_DEPTH else text
+
+
+def _loads(text: str) -> Json:
+    value: Json = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
+    return value
+
+
 def parse_output(text: str, mode: Parse) -> Json:
     """The value of a state with ``parse:``. Fails the state with ``parse-list: …`` or ``parse-json: …``."""
     label = f"parse-{mode.value}"
     body = strip_code_fence(text.strip())
     try:
-        value: Json = json.loads(body, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_unique)
+        value = _loads(body)
     except json.JSONDecodeError as error:
         _refuse(label, f"output is not valid JSON ({error})")
     except RecursionError:

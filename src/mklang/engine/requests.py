@@ -223,10 +223,11 @@ class HookValue(msgspec.Struct, frozen=True, tag="hook-value", tag_field="kind")
 
 
 class Observation(msgspec.Struct, frozen=True, tag="observation", tag_field="kind", omit_defaults=True):
-    """What a tool returned, as text."""
+    """What a tool returned, as text, and what the call cost, in money only."""
 
     text: str
     seconds: float = 0.0
+    usage: Usage = NO_USAGE
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True, tag="reply", tag_field="kind", omit_defaults=True):

@@ -151,14 +151,15 @@ async def _run_state(level: Level, state: State, step: TraceStep) -> tuple[Gate,
 
 
 def _guard_effect(level: Level, state: Tool, step: TraceStep) -> None:
-    """A judged decision over outside data led to this tool: report it, or refuse when it changes something (L78)."""
+    """A judged decision over outside data led to this tool: report it, or refuse when it does more than look (L78)."""
     options = level.shared.options
-    if effect_of(state.tool, options.tool_effects) is not Effect.EFFECT:
+    effect = effect_of(state.tool, options.tool_effects)
+    if effect is Effect.READ:
         return
     step.untrusted_control_flow = True
     tell_untrusted_flow(level, state)
     if options.on_untrusted_flow is Reaction.HALT:
-        raise StateHalt(Reason.UNTRUSTED_CONTROL_FLOW, message=f"tool '{state.tool}' changes something")
+        raise StateHalt(Reason.UNTRUSTED_CONTROL_FLOW, message=f"tool '{state.tool}' {_DOES[effect]}")
 
 
 def _take_feedback(level: Level, state: State) -> str | None:
@@ -205,6 +206,7 @@ def _record_halt(level: Level, step: TraceStep, halt: StateHalt) -> None:
     tell_step(level, step)
 
 
+_DOES = {Effect.EFFECT: "changes something", Effect.EGRESS: "sends what it is given elsewhere"}
 _LIMITS = frozenset({Reason.BUDGET_EXHAUSTED, Reason.COST_EXHAUSTED, Reason.FANOUT_LIMIT, Reason.TIME_EXHAUSTED})
 
 

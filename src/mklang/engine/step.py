@@ -12,7 +12,7 @@ from mklang.engine.level import Level, StateHalt
 from mklang.engine.narration import tell_request
 from mklang.engine.options import Effect, Reaction
 from mklang.engine.outcome import Reason
-from mklang.engine.parsing import parse_output
+from mklang.engine.parsing import parse_observation, parse_output
 from mklang.engine.prompts import render_prompt, resolve_arguments, system_message
 from mklang.engine.requests import NotYet, Observation, Produce, Produced
 from mklang.engine.requests import Tool as UseTool
@@ -107,7 +107,7 @@ def _truncated(level: Level, state: Generative, answer: Produced, step: TraceSte
 async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, step: TraceStep) -> tuple[Json, Marks]:
     arguments = resolve_arguments(state.input, board)
     effect = effect_of(state.tool, level.shared.options.tool_effects)
-    if effect is Effect.EFFECT:
+    if effect is not Effect.READ:
         _guard_arguments(level, state, arguments, step)
     values = {name: value for name, (value, _) in arguments.items()}
     if level.shared.guards is not None:
@@ -126,13 +126,15 @@ async def _use_tool(level: Level, state: Tool, *, key: str, board: Blackboard, s
         raise outcome_unknown(level, request, answer)
     if not isinstance(answer, Observation):
         raise InternalError(f"{request.key}: an oracle answered a tool request with {type(answer).__name__}")
+    level.charge(step, answer.usage)
     step.output = answer.text
     step.seconds += answer.seconds
-    return answer.text, Mark.EXTERNAL
+    value = parse_observation(answer.text) if state.tool in level.shared.options.structured_tools else answer.text
+    return value, Mark.EXTERNAL
 
 
 def _guard_arguments(level: Level, state: Tool, arguments: dict[str, tuple[Json, Marks]], step: TraceStep) -> None:
-    """Values that are not the author's on their way to a tool that changes something: shown, or refused."""
+    """Values that are not the author's on their way to a tool that does more than look: shown, or refused."""
     tainted = tuple(name for name, (_, mark) in arguments.items() if mark & Mark.TAINTED)
     if not tainted:
         return

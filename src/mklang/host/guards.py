@@ -31,7 +31,7 @@ from mklang.lang.template import Template
 from mklang.lang.values import Json
 from mklang.lang.yaml_tree import Entry, Position, compose
 from mklang.source import Span
-from mklang.tools.registry import ToolFunction
+from mklang.tools.tool import HostTool
 
 EFFECTS = "effects"
 """In the record of a run's guards: the host insisted that every effect be guarded. No place has this name."""
@@ -48,7 +48,7 @@ class RunGuards:
 
     bindings: Bindings = field(default_factory=Bindings)
     hooks: Mapping[str, HookFunction] = field(default_factory=lambda: MappingProxyType({}))
-    tools: Mapping[str, ToolFunction] = field(default_factory=lambda: MappingProxyType({}))
+    tools: Mapping[str, HostTool] = field(default_factory=lambda: MappingProxyType({}))
     table: dict[str, str] = field(default_factory=dict)
     named: Mapping[str, Guard] = field(default_factory=lambda: MappingProxyType({}))
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -86,7 +86,7 @@ def unguarded(
     found = []
     for machine in machines:
         for state in machine.states.values():
-            if not isinstance(state, Tool) or effect_of(state.tool, effects or {}) is not Effect.EFFECT:
+            if not isinstance(state, Tool) or effect_of(state.tool, effects or {}) is Effect.READ:
                 continue
             covered = set(bindings.covers(machine.name, state))
             open_ = [one.name for one in state.input if _is_filled(one) and one.name not in covered]
@@ -221,7 +221,7 @@ def _uses_tool(machine: Machine, shelf: _Shelf) -> bool:
     return uses
 
 
-def _guard_tool(shelf: _Shelf) -> ToolFunction:
+def _guard_tool(shelf: _Shelf) -> HostTool:
     """The tool ``guard``: the canonical text of a value that passes; raises for one that does not."""
 
     def guard(arguments: Mapping[str, Json]) -> str:
@@ -234,7 +234,7 @@ def _guard_tool(shelf: _Shelf) -> ToolFunction:
             return examined.content().decode()
         raise GuardRefused(found.name, examined)
 
-    return guard
+    return HostTool(name=TOOL, function=guard, description="A value that a guard has passed.", effect=Effect.READ)
 
 
 _MISSING = Diagnostic(code="guard-missing", message="", path="")

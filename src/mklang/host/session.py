@@ -35,6 +35,7 @@ from mklang.oracles.judge_log import LoggedOracle
 from mklang.oracles.live import LiveOracle
 from mklang.oracles.timed import TimedOracle
 from mklang.tools.registry import ToolRegistry
+from mklang.tools.tool import HostTool, ToolFunction
 
 CLOCKS = ("today", "now")
 """Context keys that the host fills when a machine declares them and nobody gave them a value (L64)."""
@@ -146,9 +147,11 @@ def assemble(
 ) -> Session:
     """Put a run of machines together that are loaded already. Raises ``ConfigError`` or ``MissingExtra``, and
     ``DocumentError`` where ``order.strict_effects`` refuses them (L123)."""
+    own: dict[str, HostTool | ToolFunction] = {**loaded.guards.tools, **(tools or {})}
+    tools = ToolRegistry(own)
+    chosen = _with_effects(order.options, tools)
     if order.strict_effects:
-        check_effects(loaded, order.options)
-    tools = ToolRegistry({**loaded.guards.tools, **(tools or {})})
+        check_effects(loaded, chosen)
     hooks = HookRegistry({**loaded.guards.hooks, **(hooks or {})})
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
     models = choose_models(
@@ -167,7 +170,7 @@ def assemble(
         library=loaded.library,
         inputs=inputs,
         options=msgspec.structs.replace(
-            judged(order.options, models),
+            judged(chosen, models),
             trusted=order.options.trusted | trusted,
             guards=loaded.guards.table | ({EFFECTS: "strict"} if order.strict_effects else {}),
         ),
@@ -187,6 +190,12 @@ def assemble(
     )
     check_prices(session)
     return session
+
+
+def _with_effects(options: RunOptions, tools: ToolRegistry) -> RunOptions:
+    """The options with what the tools say they do, under what was said about them on purpose (L77)."""
+    known = tools.effects | dict(options.tool_effects)
+    return msgspec.structs.replace(options, tool_effects=known) if known else options
 
 
 def check_prices(session: Session) -> None:

@@ -45,6 +45,7 @@ OTHERS: Mapping[str, str] = {
     "budgets": "budgets",
     "tool_effects": "tool_effects",
     "trusted_keys": "trusted",
+    "structured_tools": "structured_tools",
     "whole_decisions": "whole_decisions",
 }
 NANO = 1_000_000_000
@@ -63,6 +64,7 @@ def read_options(fields: Fields) -> RunOptions:
     said["budgets"] = {name: steps for name, steps in each(run, "budgets", _steps) if steps}
     said["tool_effects"] = {name: effect for name, effect in each(run, "tool_effects", _effect) if effect}
     said["trusted"] = frozenset(_texts(run, "trusted_keys"))
+    said["structured_tools"] = frozenset(_texts(run, "structured_tools"))
     said["whole_decisions"] = _tiers(run, "whole_decisions")
     return RunOptions(**{field: value for field, value in said.items() if value is not None})
 
@@ -103,7 +105,7 @@ def _effect(effects: Fields, name: str) -> Effect | None:
     if value in {effect.value for effect in Effect}:
         return Effect(value)
     found = describe(effects.entries[name][1])
-    effects.problem("bad-value", name, f"a tool's effect is 'read' or 'effect', not {found}")
+    effects.problem("bad-value", name, f"a tool's effect is 'read', 'egress' or 'effect', not {found}")
     return None
 
 

@@ -70,6 +70,7 @@ KEYS: Mapping[Part, Mapping[str, str]] = {
         "on_uncertain": "What a doubtful probability leads to: 'flag' or 'ask'.",
         "tool_effects": "Tool name to 'read' or 'effect'.",
         "trusted_keys": "Context paths that the host vouches for.",
+        "structured_tools": "Tools whose JSON observations later states read by path.",
         "flow_tainted": "Whether the decision that led to this run was made over outside data.",
         "prompt_value_chars": "Characters of one interpolated value, 0 for no limit.",
         "delimit": "Whether outside data is fenced in prompts.",

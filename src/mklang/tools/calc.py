@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from mklang.engine.options import Effect
 from mklang.lang.values import Json
+from mklang.tools.tool import HostTool
 
 Number: TypeAlias = int | float
 
@@ -106,4 +108,14 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Number, Number], Number]] = Ma
         ast.Mod: operator.mod,
         ast.Pow: _power,
     }
+)
+
+CALC = HostTool(
+    name="calc",
+    function=calc,
+    description="The value of an arithmetic expression: numbers, parentheses and + - * / // % **.",
+    schema=MappingProxyType(
+        {"type": "object", "properties": {"expr": {"type": ["string", "number"]}, "query": {"type": "string"}}}
+    ),
+    effect=Effect.READ,
 )

@@ -30,7 +30,7 @@ _ANSWERS = {Answer.FINE: "green", Answer.FINDING: "red", Answer.UNCLEAR: "yellow
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...")
 @click.option("--describe", "described", is_flag=True, help="Tell each machine by its patterns, and review it.")
 @click.option("--guards", metavar="FILE", help="A further file of bindings: which guard stands at which place.")
-@click.option("--tool", "tools", multiple=True, metavar="NAME=read|effect", help="What a tool does, as the host says.")
+@click.option("--tool", "tools", multiple=True, metavar="NAME=read|egress|effect", help="What a tool does, as the host says.")
 @click.option("--all", "everything", is_flag=True, help="Python: list writes to logs and proposals too (AK901).")
 @click.option("--changed", metavar="REV", help="Only findings on whose way a file differs from this git revision.")
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")
@@ -78,7 +78,7 @@ def command(
 def _effect(text: str) -> tuple[str, Effect]:
     name, equals, word = text.rpartition("=")
     if not name or not equals or word not in {effect.value for effect in Effect}:
-        raise UsageError(f"--tool {text!r}: write --tool NAME=read or --tool NAME=effect")
+        raise UsageError(f"--tool {text!r}: write --tool NAME=read, NAME=egress or NAME=effect")
     return name, Effect(word)
 
 

@@ -196,6 +196,7 @@ def test_a_success_without_a_message_says_what_came_instead(body: object) -> Non
     failed = failure_of(Scripted(body))
     assert isinstance(failed, ProviderFailed)
     assert failed.cause == "malformed"
+    assert ("/v1/messages: is base_url right?" in str(failed)) is (body != {"content": None})
 
 
 def test_tokens_from_the_cache_and_into_it_are_tokens() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -116,7 +117,7 @@ def test_nothing_from_the_environment_is_sent_along(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     _, (asked,), _ = ask(Scripted(completion()), key=key)
     assert "leak" not in json.dumps(asked.headers)
-    assert asked.headers["authorization"] == f"Bearer {key or 'none'}"
+    assert asked.headers.get("authorization") == (f"Bearer {key}" if key else None)
     assert not [name for name in asked.headers if name.startswith("x-")]
 
 
@@ -158,6 +159,35 @@ def test_a_success_without_a_reply_says_what_came_instead(body: object, words: s
     message = failure_of(Scripted(body))
     assert "answered HTTP 200" in message
     assert words in message
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, "<html>It works!</html>"),
+        (200, "Ollama is running"),
+        (200, {"status": "ok"}),
+        (200, []),
+        (404, "404 page not found"),
+        (404, {"detail": "Not Found"}),
+        (405, {"detail": "Method Not Allowed"}),
+    ],
+)
+def test_who_named_another_address_than_the_apis_is_told_where_requests_go(status: int, body: object) -> None:
+    message = failure_of(Scripted(body, status=status))
+    assert re.search(r"requests go to http://127\.0\.0\.1:\d+/v1/chat/completions: is base_url right\?", message)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, {"error": {"message": "The model 'm' does not exist"}}),
+        (200, {"choices": []}),
+        (400, {"error": {"message": "no"}}),
+    ],
+)
+def test_an_answer_that_the_api_does_give_says_nothing_about_the_address(status: int, body: object) -> None:
+    assert "base_url" not in failure_of(Scripted(body, status=status))
 
 
 def test_a_message_shows_no_more_than_the_beginning_of_a_body() -> None:

@@ -168,14 +168,14 @@ def read_message(received: Received) -> Produced:
     """The reply in a message. A judge's tool call becomes the JSON it holds."""
     body, origin, exchange = received.body, received.origin, received.exchange
     if not isinstance(body, dict):
-        what = origin.failure("the reply is not a message", body)
+        what = origin.no_api("the reply is not a message", body)
         raise ProviderFailed(what, cause=Cause.MALFORMED, status=origin.status)
     if body.get("error"):
         usage = _reported(body.get("usage"), exchange, "") if body.get("usage") else NO_USAGE
         raise failure_of(body, origin, error=body["error"], wait=received.wait, usage=usage)
     content = body.get("content")
     if not isinstance(content, list):
-        what = origin.failure("the reply holds no content", body)
+        what = (origin.failure if "content" in body else origin.no_api)("the reply holds no content", body)
         raise ProviderFailed(what, cause=Cause.MALFORMED, status=origin.status)
     blocks = [block for block in content if isinstance(block, dict)]
     text, reasoning = _joined(blocks, "text"), _joined(blocks, "thinking")

@@ -165,7 +165,7 @@ class Endpoint:
     def _read(self, reply: Reply, stream: Assembler, exchange: Exchange, limit: int | None) -> Produced:
         body = stream.body() if reply.text is None else parse_body(reply.text)
         text = json.dumps(body) if reply.text is None and stream.failed else reply.text or ""
-        origin = Origin(endpoint=self.base_url, status=reply.status, text=text)
+        origin = Origin(endpoint=self.base_url, status=reply.status, text=text, path=self._speech.path)
         wait = asked_wait(reply.headers, error_message(body), self._traffic.pace.now)
         try:
             if reply.status >= 300:

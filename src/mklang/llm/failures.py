@@ -42,6 +42,7 @@ BODY_BYTES = 200
 """How much of a body a message shows."""
 MESSAGE_CHARS = 600
 _FILTERED = "filtered by the provider"
+_NOT_THERE = frozenset({404, 405})
 
 _PERMANENT = re.compile(
     "exceed_context_size|context_length_exceeded|insufficient_quota|content_filter|raise_exception|too large to process"
@@ -51,17 +52,30 @@ _PERMANENT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a body came from, for messages. ``status`` is None when no HTTP was involved, ``text`` is the body."""
+    """Where a body came from, for messages. ``status`` is None when no HTTP was involved, ``text`` is the body.
+
+    ``path`` is where below ``endpoint`` the request went.
+    """
 
     endpoint: str
     status: int | None = None
     text: str = ""
+    path: str = ""
 
     def failure(self, what: str, body: object = None) -> str:
         """A message: the endpoint, the status, what happened, and what the body looks like."""
         start = self.text.encode("utf-8", "replace")[:BODY_BYTES].decode("utf-8", "ignore")
         shape = [_keys(body), f"body begins: {' '.join(start.split())}" if start else ""]
         return self._line(what, "; ".join(filter(None, shape)))
+
+    def no_api(self, what: str, body: object = None) -> str:
+        """A message about an answer that the API does not give: most often another address was meant."""
+        return f"{self.failure(what, body)}; {self.asked_there}"
+
+    @property
+    def asked_there(self) -> str:
+        """Where the request went, for somebody who may have meant another address."""
+        return f"requests go to {self.endpoint}{self.path}: is base_url right?"
 
     def error(self, said: str, body: object) -> str:
         """A message with the endpoint's own words, which make the body's beginning superfluous."""
@@ -92,6 +106,8 @@ def failure_of(
     found = error if error is not None else _error_in(body)
     hint = _hint(found, said)
     message = origin.error(hint, body) if said else origin.failure("an error without a message", body)
+    if origin.status in _NOT_THERE and "model" not in said:
+        message = f"{message}; {origin.asked_there}"
     status = _status(origin, found)
     filtered = "content_filter" in origin.text or hint.startswith(_FILTERED)
     cause = Cause.FILTERED if filtered else Cause.ERROR if status is None or status < 400 else Cause.STATUS

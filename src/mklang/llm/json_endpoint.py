@@ -106,7 +106,7 @@ class JsonEndpoint:
         if reply.status >= 300 or error:
             wait = asked_wait(reply.headers, error_message(shown), self._traffic.pace.now)
             raise failure_of(shown, origin, error=error, wait=wait)
-        raise ProviderFailed(origin.failure("the answer is not a JSON object", shown), cause=Cause.MALFORMED)
+        raise ProviderFailed(origin.no_api("the answer is not a JSON object", shown), cause=Cause.MALFORMED)
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""

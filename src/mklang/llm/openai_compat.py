@@ -21,9 +21,6 @@ from mklang.llm.signals import Watch
 from mklang.llm.streams import Assembler, Completion
 from mklang.llm.transport import STALL_TIMEOUT, TIMEOUT, Sdk, Transport, check_key
 
-NO_KEY = "none"
-"""Sent where no key is configured; local servers take anything."""
-
 
 class OpenAICompat(Endpoint):
     """One endpoint. What it learns about the endpoint (``Dialect``) it keeps per model, on itself and nowhere else."""
@@ -46,7 +43,7 @@ class OpenAICompat(Endpoint):
         if importlib.util.find_spec("openai") is None:
             raise MissingExtra("a model behind an HTTP endpoint", "openai")
         key = check_key(api_key)
-        headers = {"authorization": f"Bearer {key or NO_KEY}"}
+        headers = {"authorization": f"Bearer {key}"} if key else {}
         transport = Transport(base_url, self._sdk, headers=headers, key=key, timeout=timeout, stall=stall)
         super().__init__(transport, ChatSpeech(dialect or Dialect()), traffic, watch)
 
@@ -55,7 +52,7 @@ class OpenAICompat(Endpoint):
 
         def client(http: object) -> object:
             return openai.AsyncOpenAI(
-                api_key=NO_KEY,
+                api_key="none",  # the client wants one; the transport sends its own headers or none
                 base_url=self.base_url,
                 max_retries=0,
                 http_client=http,  # type: ignore[arg-type] # made by the client's own class

@@ -38,7 +38,7 @@ def read_completion(
     ``require_text``.
     """
     if not isinstance(body, dict):
-        what = origin.failure("the reply is not a chat completion", body)
+        what = origin.no_api("the reply is not a chat completion", body)
         raise ProviderFailed(what, cause=Cause.MALFORMED, status=origin.status)
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -48,7 +48,8 @@ def read_completion(
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         usage = reported(body.get("usage")) or NO_USAGE
-        what = origin.failure("the reply holds no message", body)
+        tell = origin.failure if "choices" in body else origin.no_api
+        what = tell("the reply holds no message", body)
         raise ProviderFailed(what, cause=Cause.MALFORMED, status=origin.status, **asdict(usage))
     text, reasoning = _texts(message)
     usage = usage_or_estimate(body.get("usage"), prompt=prompt, written=text + reasoning)

@@ -183,7 +183,11 @@ def test_a_machine_that_cannot_run_costs_nothing_and_exits_2(
 @pytest.mark.rule("W60")
 def test_a_mistyped_file_gets_the_nearest_as_a_hint(answering: Answering, capsys: pytest.CaptureFixture[str]) -> None:
     answering()
-    for path, hint in (("eco.mkl", "did you mean 'echo.mkl'?"), ("std_cot", "a machine is run by its file")):
+    for path, hint in (
+        ("eco.mkl", "did you mean 'echo.mkl'?"),
+        ("std_cott", "did you mean 'std_cot'?"),
+        ("nothing", "by a name that 'mklang machines' lists"),
+    ):
         code, wire, _ = run_json(path, capsys=capsys)
         assert (code, wire["diagnostics"][0]["code"]) == (2, "file-missing")
         assert hint in wire["diagnostics"][0]["hint"]

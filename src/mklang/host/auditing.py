@@ -20,7 +20,8 @@ from mklang.engine.options import Effect
 from mklang.errors import UsageError
 from mklang.host.guards import guards_of
 from mklang.host.inspection import below
-from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
+from mklang.host.layers import SUFFIXES
+from mklang.host.library import Shelf, callees_of, library_around
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from mklang.diagnostics import Diagnostic
 from mklang.engine.outcome import to_wire
 from mklang.engine.route import Visit, route
 from mklang.errors import DocumentError, UsageError
-from mklang.host.library import Shelf, callees_of, library_around
+from mklang.host.library import Shelf, callees_of, library_around, locate
 from mklang.host.replaying import find_recording, replay
 from mklang.host.session import Loaded
 from mklang.lang.models import Machine
@@ -35,7 +35,7 @@ def draw_machine(path: str, *, depth: int, run: str | None, folder: Path) -> Dra
     Raises ``DocumentError`` for a file that holds no machine, ``UsageError`` for a run that does not exist. A machine
     that could not run is drawn all the same: that is when a picture helps.
     """
-    shelf = Shelf()
+    shelf, path = Shelf(), locate(path)
     reading = shelf.read(shelf.name(path)).reading
     machine = reading.machine
     if machine is None:

@@ -22,6 +22,7 @@ from mklang.guards.guard import Guard
 from mklang.guards.reading import SUFFIX, read_guard
 from mklang.hooks.builtin import HookFunction
 from mklang.host.guard_files import FILE, TOOL, places_near
+from mklang.host.layers import BUNDLED
 from mklang.lang.effects import GUARD
 from mklang.lang.fields import Findings, below, read_map
 from mklang.lang.files import read_source
@@ -130,8 +131,7 @@ class _Shelf:
         if not _NAME.fullmatch(name):
             self.problems.append(place("guard-missing", f"'{name}' is no name of a guard"))
             return None
-        places = (folder / f"{name}{SUFFIX}" for folder in self._folders)
-        found = [file for file in places if file.is_file() and file.resolve().parent == file.parent]
+        found = _files_in(self._folders, name) or _files_in((BUNDLED,), name)
         if len(found) == 1:
             guard = self.at(found[0])
             if guard is not None:
@@ -166,6 +166,12 @@ class _Shelf:
 def _shown(path: Path) -> Path:
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _files_in(folders: Iterable[Path], name: str) -> list[Path]:
+    """The files of a guard of that name in these folders; a link that leads elsewhere does not count."""
+    places = (folder / f"{name}{SUFFIX}" for folder in folders)
+    return [file for file in places if file.is_file() and file.resolve().parent == file.parent]
 
 
 def _listed(files: Iterable[Path]) -> str:

@@ -14,7 +14,8 @@ from mklang.analysis.runner import Analyser, Memory
 from mklang.analysis.selection import EVERYTHING, Selection
 from mklang.diagnostics import Diagnostic, Severity, in_order
 from mklang.host.guard_files import has_guards
-from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
+from mklang.host.layers import SUFFIXES
+from mklang.host.library import Shelf, callees_of, library_around
 from mklang.lang.models import Machine
 from mklang.lang.reader import Reading
 from mklang.source import Source

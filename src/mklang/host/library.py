@@ -1,6 +1,6 @@
-"""The machines that call states may name: those in the files around a machine, read only when something calls them.
+"""The machines that call states may name: in the files around a machine, the user's, the system's, the bundled ones.
 
-A name is looked up in the machine's directory and in the ``machines`` folder of its project (L20, layers 5 and 6).
+A name is looked up in all of these, what is nearer to the machine winning (L20), and a file is read only when needed.
 The first call costs a look at each file's ``machine:`` line; a file is parsed when the machine in it is called, or when
 that line cannot be told without parsing. Reading is as strict as for the machine itself (W11). A ``Shelf`` remembers
 what has been read, for a command that looks at many documents.
@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mklang.diagnostics import Diagnostic, Severity, in_order
+from mklang.host.layers import BUNDLED, PROJECT_FOLDER, bundled_names, files_outside, find_named, machine_files_in
 from mklang.lang.files import read_source
 from mklang.lang.models import Call, Machine
 from mklang.lang.reader import Reading, read_machine
 from mklang.source import Source
-
-SUFFIXES = frozenset({".mkl", ".mk"})
-PROJECT_FOLDER = "machines"
 
 # A root-level 'machine:' line with a simple value that does not go on below.
 _NAME = re.compile(
@@ -79,13 +77,19 @@ class Shelf:
         """The machine files that a document at ``target`` can name, itself included, later ones winning."""
         folders = _folders(target.parent)
         if folders not in self._folders:
-            self._folders[folders] = tuple(file for folder in folders for file in _machine_files(folder))
+            near = dict.fromkeys(file for folder in folders for file in machine_files_in(folder))
+            far = dict.fromkeys(file for _, file in files_outside() if file not in near)
+            self._folders[folders] = (*far, *near)
         return self._folders[folders]
+
+    def named(self, name: str) -> Path | None:
+        """The file of the machine called ``name`` that no project brings (L21); None where there is none."""
+        return find_named(name, self.machine_in)
 
     def machine_in(self, path: Path) -> str | None:
         """The name of the machine in a file, parsed only when a look at the text does not tell."""
         if path not in self._names:
-            self._names[path] = self._look(path)
+            self._names[path] = path.stem if path.parent == BUNDLED else self._look(path)
         return self._names[path]
 
     def _look(self, path: Path) -> str | None:
@@ -134,6 +138,12 @@ class Library(Mapping[str, Machine]):
         """Whether the machine whose library this is takes a name from another file."""
         return self._own is not None and self._own.name in self._index()
 
+    def hiding(self) -> Iterator[Diagnostic]:
+        """A warning where the machine whose library this is takes the name of a bundled one (L15)."""
+        own = self._own
+        if own is not None and own.name in bundled_names() and self._target.parent != BUNDLED:
+            yield _hiding(own.name, own.source_name)
+
     def reading(self, name: str) -> Reading | None:
         """What reading the machine of that name gave, its problems included; None when no file has it."""
         if self._own is not None and name == self._own.name:
@@ -179,13 +189,24 @@ def library_around(path: str | os.PathLike[str], own: Machine | None = None, *, 
     return Library(_full(path), shelf or Shelf(), own)
 
 
+def locate(called: str) -> str:
+    """The file a person means: the one at this path, else that of the machine of this name that no project brings.
+
+    What is neither stays as it is, and fails when it is read (L21).
+    """
+    if os.path.lexists(called) or Path(called).name != called:
+        return called
+    found = Shelf().named(called)
+    return called if found is None else str(_shown(found))
+
+
 def callees_of(machine: Machine, library: Library) -> Callees:
     """Everything a machine's calls can reach, each read once (W11, W18), with every problem found on the way.
 
     A name that no file has is left to the analysis; the files that might have it and cannot be read are reported.
     """
     machines: dict[str, Machine] = {}
-    diagnostics: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = list(library.hiding())
     seen: set[str] = set()
     waiting = [machine]
     while waiting:
@@ -218,12 +239,6 @@ def _folders(directory: Path) -> tuple[Path, ...]:
     return (directory, inner) if inner.is_dir() else (directory,)
 
 
-def _machine_files(folder: Path) -> list[Path]:
-    """The machine files of a folder by name; a link that leads out of it does not count."""
-    found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
-    return [path for path in found if path.is_file() and _full(path).parent == folder]
-
-
 def _shown(path: Path) -> Path:
     """A path as a person in this directory would write it."""
     here = Path.cwd()
@@ -231,10 +246,22 @@ def _shown(path: Path) -> Path:
 
 
 def _double(name: str, used: str, other: Path) -> Diagnostic:
+    if other.parent == BUNDLED:
+        return _hiding(name, used)
     return Diagnostic(
         code="machine-twice",
         message=f"the machine '{name}' is also in {_shown(other)}; this one is used",
         path=used,
         severity=Severity.WARNING,
         hint="give each machine its own name",
+    )
+
+
+def _hiding(name: str, used: str) -> Diagnostic:
+    return Diagnostic(
+        code="machine-hides-bundled",
+        message=f"mklang brings a machine '{name}', too; this one is used",
+        path=used,
+        severity=Severity.WARNING,
+        hint="give it a name of its own, unless it is to take the other's place",
     )

@@ -15,6 +15,15 @@ def state_folder() -> Path:
     return (Path(xdg) if xdg else Path.home() / ".local" / "state") / "mklang"
 
 
+def data_folder() -> Path:
+    """The folder of a user's own machines: ``MKLANG_DATA_DIR``, else the XDG data folder's ``mklang``."""
+    own = os.environ.get("MKLANG_DATA_DIR")
+    if own:
+        return Path(own)
+    xdg = os.environ.get("XDG_DATA_HOME")
+    return (Path(xdg) if xdg else Path.home() / ".local" / "share") / "mklang"
+
+
 def runs_folder() -> Path:
     """The folder of the journals."""
     return state_folder() / "runs"

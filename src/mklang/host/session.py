@@ -24,7 +24,8 @@ from mklang.hooks.registry import HookRegistry
 from mklang.host.guards import EFFECTS, NO_GUARDS, RunGuards, guards_of, unguarded
 from mklang.host.inputs import undeclared
 from mklang.host.judge_config import Manner
-from mklang.host.library import SUFFIXES, callees_of, library_around
+from mklang.host.layers import SUFFIXES, bundled_names
+from mklang.host.library import callees_of, library_around, locate
 from mklang.host.models import Models, choose_models
 from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
@@ -242,8 +243,10 @@ def check_effects(loaded: Loaded, options: RunOptions) -> None:
 def load(path: str, *, strict: bool = False, guards: str | None = None) -> Loaded:
     """Read and check a machine, everything it can call, and the guards around them (L11, L15, L122, W11).
 
-    ``guards`` is a further file of bindings. Raises ``DocumentError``.
+    ``path`` may be the name of a machine that no project brings (L21). ``guards`` is a further file of bindings. Raises
+    ``DocumentError``.
     """
+    path = locate(path)
     reading = read_file(path)
     machine = reading.machine
     if machine is None:
@@ -259,15 +262,17 @@ def load(path: str, *, strict: bool = False, guards: str | None = None) -> Loade
 
 
 def _with_hint(found: Diagnostic, path: str) -> Diagnostic:
-    """What to do about a machine that is no file: running a machine by its name is not possible yet."""
+    """What to do about a machine that is no file and has no name that is known."""
     if found.code != "file-missing" or found.path != path:
         return found
     folder = Path(path).parent
     try:
-        near = near_miss(Path(path).name, [file.name for file in folder.iterdir() if file.suffix in SUFFIXES])
+        files = [file.name for file in folder.iterdir() if file.suffix in SUFFIXES]
     except OSError:
-        near = ""
-    return replace(found, hint=near or "a machine is run by its file, such as ./triage.mkl")
+        files = []
+    near = near_miss(Path(path).name, [*files, *(sorted(bundled_names()) if Path(path).name == path else ())])
+    other = "a machine is run by its file, such as ./triage.mkl, or by a name that 'mklang machines' lists"
+    return replace(found, hint=near or other)
 
 
 def fill_clocks(machine: Machine, inputs: Mapping[str, Json], seam: Seam) -> tuple[dict[str, Json], frozenset[str]]:

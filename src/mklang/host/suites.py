@@ -16,7 +16,8 @@ from mklang.diagnostics import Diagnostic, Severity, has_errors, in_order
 from mklang.hooks.registry import HookRegistry
 from mklang.host.guards import RunGuards, guards_of
 from mklang.host.inspection import below
-from mklang.host.library import SUFFIXES, Shelf, callees_of, library_around
+from mklang.host.layers import SUFFIXES
+from mklang.host.library import Shelf, callees_of, library_around
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import Machine
 from mklang.testing.choosing import Choice

@@ -1,0 +1,80 @@
+"""Where machines are that no project brings: bundled ones, the system's, the user's (L20), and finding one by its name.
+
+A later layer wins. A bundled machine's file is called like the machine, so no file is read to know the names.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from mklang.host.paths import data_folder
+
+SUFFIXES = frozenset({".mkl", ".mk"})
+PROJECT_FOLDER = "machines"
+BUNDLED = Path(__file__).resolve().parents[1] / PROJECT_FOLDER
+SYSTEM = Path("/usr/share/mklang") / PROJECT_FOLDER
+
+
+class Origin(Enum):
+    """Who brought a machine."""
+
+    BUNDLED = "stdlib"
+    SYSTEM = "system"
+    USER = "user"
+    PROJECT = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A folder of machines and who it belongs to; it may not exist."""
+
+    origin: Origin
+    folder: Path
+
+
+def layers() -> tuple[Layer, ...]:
+    """The layers outside any project, later ones winning."""
+    return (
+        Layer(Origin.BUNDLED, BUNDLED),
+        Layer(Origin.SYSTEM, SYSTEM),
+        Layer(Origin.USER, Path(os.path.realpath(data_folder() / PROJECT_FOLDER))),
+    )
+
+
+def machine_files_in(folder: Path) -> list[Path]:
+    """The machine files of a folder, in order of name; a link that leads out of it does not count.
+
+    Raises ``OSError`` for a folder that cannot be read.
+    """
+    found = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES)
+    return [path for path in found if path.is_file() and Path(os.path.realpath(path)).parent == folder]
+
+
+def files_outside() -> Iterator[tuple[Origin, Path]]:
+    """Every machine file of the layers, later layers later; one that cannot be read has none."""
+    for layer in layers():
+        try:
+            files = machine_files_in(layer.folder)
+        except OSError:
+            continue
+        yield from ((layer.origin, file) for file in files)
+
+
+@cache
+def bundled_names() -> frozenset[str]:
+    """The names of the machines that come with mklang."""
+    return frozenset(path.stem for path in machine_files_in(BUNDLED))
+
+
+def find_named(name: str, name_of: Callable[[Path], str | None]) -> Path | None:
+    """The file of the machine called ``name`` in the layers; ``name_of`` reads a file's machine's name (L21)."""
+    found = None
+    for origin, path in files_outside():
+        if (path.stem if origin is Origin.BUNDLED else name_of(path)) == name:
+            found = path
+    return found

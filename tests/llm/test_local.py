@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,28 @@ def model() -> Iterator[LocalModel]:
     loaded = LocalModel.embedded()
     yield loaded
     asyncio.run(loaded.aclose())
+
+
+class Line:
+    """Patience without end that notes who is in line."""
+
+    request_seconds: float | None = None
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def run_left(self) -> float | None:
+        return None
+
+    @contextmanager
+    def in_line(self) -> Iterator[None]:
+        self.told.append("in line")
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.told.append("left")
+            raise
+        self.told.append("begun")
 
 
 class TestForReal:
@@ -70,6 +93,40 @@ class TestForReal:
             return answers
 
         assert all(produced.text.strip() for produced in asyncio.run(scenario()))
+
+    def test_a_request_is_in_line_until_the_ones_before_it_are_answered(self) -> None:
+        line = Line()
+
+        async def scenario() -> None:
+            model = LocalModel.embedded(patience=line)
+
+            async def ask() -> None:
+                await model.produce(write("Hi."), params={"max_tokens": 2})
+                line.told.append("answered")
+
+            await asyncio.gather(*[ask() for _ in range(3)])
+            await model.aclose()
+
+        asyncio.run(scenario())
+        assert line.told == ["in line"] * 3 + ["begun", "answered"] * 3
+
+    def test_who_hangs_up_in_line_is_not_answered(self) -> None:
+        line = Line()
+
+        async def scenario() -> None:
+            model = LocalModel.embedded(patience=line)
+            first, second, third = (
+                asyncio.create_task(model.produce(write(f"Say {word}."), params={"max_tokens": 2})) for word in "abc"
+            )
+            await asyncio.sleep(0)
+            second.cancel()
+            await asyncio.wait([first, second, third])
+            assert second.cancelled()
+            assert (first.result().text, third.result().text) != ("", "")
+            await model.aclose()
+
+        asyncio.run(scenario())
+        assert line.told == ["in line"] * 3 + ["left"] + ["begun"] * 2
 
     def test_the_event_loop_turns_while_it_writes(self, model: LocalModel) -> None:
         async def scenario() -> int:

@@ -204,6 +204,21 @@ def test_a_pause_that_cannot_end_before_the_request_must_fails_as_the_provider()
     assert "the request has 1 s left" in str(failed)
 
 
+def test_a_request_that_waits_for_its_first_turn_has_all_its_time_then() -> None:
+    async def scenario() -> list[float]:
+        time = VirtualTime()
+        traffic = Traffic(pace=time.pace, limits=Limits(rpm=1), patience=Left(request_seconds=10.0))
+        sent: list[float] = []
+
+        async def attempt() -> None:
+            sent.append(time.now)
+
+        await time.run(*[traffic.send(attempt) for _ in range(3)])
+        return sent
+
+    assert asyncio.run(scenario()) == [0.0, 60.0, 120.0]
+
+
 def test_while_a_long_pause_lasts_nobody_sends_at_all() -> None:
     async def scenario() -> tuple[list[object], int]:
         slept = Slept()

@@ -149,3 +149,40 @@ def test_waiting_for_a_turn_is_no_part_of_a_requests_time_but_of_the_runs(
         assert loop.time() == pytest.approx(took, abs=0.01)
     assert isinstance(outcome, Halted)
     assert outcome.reason is reason
+
+
+class InParts(InLine):
+    """The same with questions that are asked all at once, each in line by itself."""
+
+    async def answer(self, request: Request, /) -> Answer:
+        if isinstance(request, Nonce):
+            return NonceValue("a-seed")
+        await asyncio.gather(*[self.part(line) for line in (0.0, self.line / 2, self.line)])
+        return Produced(text="ok")
+
+    async def part(self, line: float) -> None:
+        with self.clock.in_line():
+            await asyncio.sleep(line)
+        await asyncio.sleep(self.takes)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "run_seconds", "reason", "took"),
+    [
+        (40.0, 1.0, None, Reason.BUDGET_EXHAUSTED, 205.0),
+        (40.0, 50.0, None, Reason.PROVIDER_ERROR, 50.0),
+        (40.0, 50.0, 45.0, Reason.TIME_EXHAUSTED, 45.0),
+        (40.0, 1.0, 20.0, Reason.TIME_EXHAUSTED, 20.0),
+    ],
+)
+def test_a_request_in_parts_has_its_time_once_all_of_them_are_sent(
+    line: float, answer: float, run_seconds: float | None, reason: Reason, took: float
+) -> None:
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        loop = runner.get_loop()
+        clock = RunClock(loop.time, run_seconds=run_seconds, request_seconds=10.0)
+        oracle = TimedOracle(InParts(clock, line=line, answer=answer), elapsed=loop.time, clock=clock)
+        outcome = runner.run(arun(LOOP, oracle=oracle))
+        assert loop.time() == pytest.approx(took, abs=0.01)
+    assert isinstance(outcome, Halted)
+    assert outcome.reason is reason

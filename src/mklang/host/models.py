@@ -99,7 +99,9 @@ def choose_models(
     elif model and (model.lower().endswith(".gguf") or Path(model).is_file()):
         if provider:
             raise UsageError(f"--model {model} is a file and has no --provider")
-        chosen = _in_process(LocalModel(model, watch=relay), Path(model).stem, f"using {Path(model).name}")
+        chosen = _in_process(
+            LocalModel(model, watch=relay, patience=clock), Path(model).stem, f"using {Path(model).name}"
+        )
     else:
         chosen = _from_configuration(find_config(config, around.environ), provider, model, around)
     return _models(chosen, judge, around, relay=relay, clock=clock)
@@ -129,7 +131,9 @@ def _from_configuration(
         raise UsageError(f"{asked} needs a runtime.yaml, and there is none; or say --base-url URL --model NAME")
     if not embedded_available():
         raise ConfigError(NO_MODEL)
-    return _in_process(LocalModel.embedded(watch=around.watch), EMBEDDED_NAME, EMBEDDED_NOTICE)
+    return _in_process(
+        LocalModel.embedded(watch=around.watch, patience=around.patience), EMBEDDED_NAME, EMBEDDED_NOTICE
+    )
 
 
 def _at_endpoint(base_url: str, model: str, around: Surroundings) -> _Chosen:

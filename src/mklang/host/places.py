@@ -90,7 +90,7 @@ class Places:
         self._config = config
         self._around = around
         self._made: dict[str, Place] = {}
-        self._local = _LocalShelf(config, around.watch)
+        self._local = _LocalShelf(config, around)
 
     def of(self, provider: ProviderConfig) -> Place:
         """A provider's place. Raises ``ConfigError`` for one that cannot be used."""
@@ -175,7 +175,7 @@ def at_address(base_url: str, key: str | None, around: Surroundings) -> Place:
     return Place(
         name="endpoint",
         make=lambda _: endpoint,
-        local=lambda _: LocalModel.embedded(watch=around.watch),
+        local=lambda _: LocalModel.embedded(watch=around.watch, patience=around.patience),
         price=_Prices({}, table=known.prices, free=is_loopback(endpoint.base_url)),
         address=endpoint.base_url,
         key=key,
@@ -207,17 +207,18 @@ class _Prices:
 class _LocalShelf:
     """The models in this process, each made once: the built-in one by its name, others by their files."""
 
-    def __init__(self, config: RuntimeConfig, watch: Watch | None) -> None:
+    def __init__(self, config: RuntimeConfig, around: Surroundings) -> None:
         self._config = config
-        self._watch = watch
+        self._around = around
         self._made: dict[str, LocalModel] = {}
 
     def __call__(self, name: str | None) -> LocalModel:
         name = EMBEDDED_NAME if name is None or name.casefold() == EMBEDDED_NAME.casefold() else name
         if name not in self._made:
+            watch, patience = self._around.watch, self._around.patience
             self._made[name] = (
-                LocalModel.embedded(watch=self._watch)
+                LocalModel.embedded(watch=watch, patience=patience)
                 if name == EMBEDDED_NAME
-                else LocalModel(beside(self._config.folder, name), watch=self._watch)
+                else LocalModel(beside(self._config.folder, name), watch=watch, patience=patience)
             )
         return self._made[name]

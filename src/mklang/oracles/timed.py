@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import msgspec
 
@@ -27,7 +29,6 @@ class RunClock:
         self.run_seconds = run_seconds
         self.request_seconds = request_seconds
         self._deadline: float | None = None
-        self._bounds: dict[asyncio.Task[object], tuple[asyncio.Timeout, float | None]] = {}
 
     def allow(self, *, run_seconds: float | None, request_seconds: float | None) -> None:
         """Set the bounds, before the run begins."""
@@ -44,36 +45,61 @@ class RunClock:
 
     @contextmanager
     def timing(self, bound: asyncio.Timeout) -> Iterator[None]:
-        """While this lasts, ``bound`` is what ends the request that the current task waits for."""
-        task, left = asyncio.current_task(), self.run_left()
+        """While this lasts, ``bound`` ends the request that the current task, or a task it starts, waits for."""
+        left = self.run_left()
         latest = None if left is None else asyncio.get_running_loop().time() + left
-        if task is None:
-            yield
-            return
-        before = self._bounds.get(task)
-        self._bounds[task] = bound, latest
+        before = _BOUND.set(_Bound(bound, latest))
         try:
             yield
         finally:
-            if before is None:
-                del self._bounds[task]
-            else:
-                self._bounds[task] = before
+            _BOUND.reset(before)
 
     @contextmanager
     def in_line(self) -> Iterator[None]:
-        """While this lasts, the current task's request has not been sent: its time stands still, the run's goes on."""
-        task = asyncio.current_task()
-        bound, latest = self._bounds.get(task, (None, None)) if task else (None, None)
-        if bound is None or bound.when() is None:
+        """While this lasts, a part of the current request has not been sent: the request's time stands still, the run's
+        goes on."""
+        bound = _BOUND.get()
+        if bound is None:
             yield
             return
-        loop, when = asyncio.get_running_loop(), bound.when() or 0.0
-        begun = loop.time()
-        bound.reschedule(latest)
-        yield
-        later = when + loop.time() - begun
-        bound.reschedule(later if latest is None else min(later, latest))
+        bound.stand_still()
+        try:
+            yield
+        finally:
+            bound.go_on()
+
+
+@dataclass(slots=True)
+class _Bound:
+    """What ends one request. ``latest`` is when the run's time is over, on the loop's clock; None means never.
+
+    A request can be asked in several parts at once: its time stands still while any of them is in line.
+    """
+
+    timeout: asyncio.Timeout
+    latest: float | None
+    waiting: int = 0
+    left: float | None = None
+
+    def stand_still(self) -> None:
+        self.waiting += 1
+        when = self.timeout.when()
+        if self.waiting == 1 and when is not None:
+            self.left = when - asyncio.get_running_loop().time()
+            self.timeout.reschedule(self.latest)
+
+    def go_on(self) -> None:
+        self.waiting -= 1
+        if self.waiting or self.left is None:
+            return
+        due, self.left = asyncio.get_running_loop().time() + self.left, None
+        if not self.timeout.expired():
+            self.timeout.reschedule(due if self.latest is None else min(due, self.latest))
+
+
+_BOUND: ContextVar[_Bound | None] = ContextVar("mklang.request", default=None)
+"""The request that the current task waits for. A context's variable, for a request's parts are asked by tasks of its
+own."""
 
 
 class TimedOracle:

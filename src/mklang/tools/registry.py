@@ -129,11 +129,22 @@ def _late(tool: HostTool) -> str:
 
 def _text(result: object) -> str:
     if isinstance(result, str):
+        if not result.isascii():
+            _check_text(result)
         return result
     try:
-        return json.dumps(result, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ToolFailed(f"the result of type {type(result).__name__} is neither text nor JSON ({error})") from error
+    _check_text(text)
+    return text
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ToolFailed("the result has half a surrogate pair in it, which is no text") from None
 
 
 def _copied(value: Json) -> Json:

@@ -27,6 +27,9 @@ class Scripted:
             raise text
         return Produced(text=text, usage=Usage(10, 5, 2_000), model=model, seconds=0.25)
 
+    def most(self, _: object) -> Usage:
+        return Usage()
+
     async def reply(self, exchange: Exchange) -> Produced:
         raise NotImplementedError(exchange.key)
 

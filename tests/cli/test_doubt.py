@@ -47,6 +47,9 @@ class Fake:
     async def produce(self, request: Produce, *, model: str, params: Params = NO_PARAMS) -> Produced:
         return Produced(text=f"from {request.state}", usage=Usage(3, 2), model=model)
 
+    def most(self, _: object) -> Usage:
+        return Usage()
+
     async def reply(self, exchange: Exchange) -> Produced:
         raise NotImplementedError(exchange.key)
 

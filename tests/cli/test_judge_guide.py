@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mklang.cli.main import main
-from mklang.engine.requests import Judge, Verdict
+from mklang.engine.requests import Judge, Usage, Verdict
 from mklang.host.config import read_config
 from mklang.host.judge_config import _JUDGE, Manner, NoulProvider
 from mklang.host.judging import BASE_URL_VARIABLE, THRESHOLD_VARIABLE
@@ -49,6 +49,9 @@ def test_the_commands_run(
     class Fake:
         async def produce(self, request: Produce, *, model: str, params: Params = NO_PARAMS) -> Produced:
             return Produced(text="a summary")
+
+        def most(self, _: object) -> Usage:
+            return Usage()
 
         async def reply(self, exchange: Exchange) -> Produced:
             raise NotImplementedError(exchange.key)

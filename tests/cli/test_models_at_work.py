@@ -108,12 +108,33 @@ def test_the_report_says_tokens_and_what_they_cost(folder: Path) -> None:
 
 
 def test_a_limit_on_money_stops_before_the_next_request(folder: Path) -> None:
-    flags = ("run", "letter.mkl", "--max-cost", "0.00002")
-    code, out, _, asked = program(folder, *flags, lines=(PRICES,))
+    code, out, _, asked = program(folder, "run", "letter.mkl", "--max-cost", "0.05", lines=(PRICES,))
     told = json.loads(out)
-    assert (code, told["error"], len(asked)) == (1, "cost-exhausted", 2)
-    assert told["limits"]["usd"] == {"used": 0.000026, "limit": 0.00002, "remaining": 0.0}
+    assert (code, told["error"], told["at"], len(asked)) == (1, "cost-exhausted", "mend", 2)
+    assert told["limits"]["usd"] == {"used": 0.000026, "limit": 0.05, "remaining": 0.049974}
+    said = r"the next request can cost \$0\.08\d+, and \$0\.049974 of \$0\.050000 is left"
+    assert re.fullmatch(said, told["message"])
     assert program(folder, "run", "letter.mkl", "--max-cost", "0", lines=(PRICES,))[3] == []
+
+
+@pytest.mark.parametrize("limit", [("--max-cost", "0.05"), ("--max-tokens", "4000")])
+def test_a_run_that_came_to_its_limit_is_replayed_pinned_and_gone_on_with(folder: Path, limit: tuple[str, str]) -> None:
+    small = "params: { fast: { max_tokens: 100 } }"
+    _, out, _, asked = program(folder, "run", "letter.mkl", *limit, "--record", "r.jsonl", lines=(PRICES, small))
+    first = json.loads(out)
+    assert (first["error"], first["at"], len(asked)) == ("cost-exhausted", "mend", 2)
+    _, out, _, asked = program(folder, "run", "letter.mkl", "--replay", "r.jsonl", lines=(PRICES,))
+    again = json.loads(out)
+    assert (again["error"], again["at"], asked) == ("cost-exhausted", "mend", [])
+    code, out, err, _ = program(folder, "test", "letter.mkl", "--from-journal", "r.jsonl", "--output", "r.test.yaml")
+    assert code == 0, out + err
+    assert program(folder, "test", "letter.mkl", "--script", "r.test.yaml")[0] == 0
+
+    _, out, _, _ = program(folder, "run", "letter.mkl", *limit, "--checkpoint", "c.jsonl", lines=(PRICES, small))
+    assert json.loads(out)["status"] == "suspended"
+    higher = (limit[0], "1" if limit[0] == "--max-cost" else "9000")
+    code, out, _, asked = program(folder, "resume", "c.jsonl", *higher, lines=(PRICES,))
+    assert (code, json.loads(out)["status"], len(asked)) == (0, "done", 1)
 
 
 def test_a_limit_on_money_with_a_price_nobody_knows_is_refused_before_the_run(folder: Path) -> None:

@@ -52,6 +52,9 @@ class Fake:
             raise self.text
         return Produced(text=self.text, usage=Usage(10, 5), model=model)
 
+    def most(self, _: object) -> Usage:
+        return Usage()
+
     async def reply(self, exchange: Exchange) -> Produced:
         raise NotImplementedError(exchange.key)
 

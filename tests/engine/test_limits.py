@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mklang.engine.options import RunOptions
 from mklang.engine.outcome import Done, Halted, Reason, Suspended
-from mklang.engine.requests import Produced, Usage
+from mklang.engine.requests import Produced, Request, Usage
 from mklang.engine.run import arun
 from mklang.errors import ProviderFailed, UsageError
 from mklang.lang.reader import machine_from_text
@@ -60,6 +62,55 @@ def test_spending_stops_within_one_request_per_free_slot(slots: int) -> None:
     assert outcome.error == "cost-exhausted"
     assert outcome.usage.total <= 20 + 5 * slots
     assert len(world.asked) <= 4 + slots
+
+
+class Foreseen(World):
+    """A world where what an answer can cost is known beforehand: ``most`` each, whatever it costs in the end."""
+
+    def __init__(self, most: Usage, costs: list[Usage]) -> None:
+        super().__init__(produce=lambda _: Produced(text="ok", usage=costs.pop()))
+        self._most = most
+
+    def most(self, request: Request, /) -> Usage:
+        return self._most
+
+
+@pytest.mark.rule("L65")
+@given(
+    costs=st.lists(st.integers(0, 30), min_size=1, max_size=12),
+    limit=st.integers(0, 200),
+    slots=st.sampled_from([None, 1, 3]),
+    money=st.booleans(),
+)
+def test_where_the_most_is_known_a_limit_is_never_passed_and_no_request_is_refused_that_fits(
+    costs: list[int], limit: int, slots: int | None, money: bool
+) -> None:
+    def usage(amount: int) -> Usage:
+        return Usage(1, 0, nano_usd=amount) if money else Usage(amount)
+
+    world = Foreseen(usage(30), [usage(cost) for cost in reversed(costs)])
+    options = RunOptions(**{"max_nano_usd" if money else "max_tokens": limit}, concurrency=slots)
+    outcome = play(FAN.format(budget=50), world, inputs={"items": list(range(len(costs)))}, options=options)
+    spent = outcome.usage.nano_usd if money else outcome.usage.total
+    assert spent <= limit
+    fits = all(sum(costs[:count]) + 30 <= limit for count in range(len(costs)))
+    assert isinstance(outcome, Done) is fits
+    if not fits:
+        assert isinstance(outcome, Halted)
+        assert outcome.error == "cost-exhausted"
+
+
+def test_what_can_cost_more_than_is_left_is_not_asked_and_says_so() -> None:
+    world = Foreseen(Usage(100, 4096), [])
+    options = RunOptions(max_tokens=4000)
+    outcome = play(FAN.format(budget=5), world, inputs={"items": ["a"]}, options=options)
+    assert isinstance(outcome, Halted)
+    assert (outcome.error, world.asked) == ("cost-exhausted", [])
+    assert outcome.message == "the next request can use 4196 tokens, and 4000 of 4000 are left"
+    paid = Foreseen(Usage(1, nano_usd=2_000_000), [])
+    dear = play(FAN.format(budget=5), paid, inputs={"items": ["a"]}, options=RunOptions(max_nano_usd=1_500_000))
+    assert isinstance(dear, Halted)
+    assert dear.message == "the next request can cost $0.002000, and $0.001500 of $0.001500 is left"
 
 
 @pytest.mark.parametrize("slots", [1, 2, 6, None])

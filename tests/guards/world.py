@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mklang.engine.requests import Judge, Produce, Produced, Verdict
+from mklang.engine.requests import Judge, Produce, Produced, Usage, Verdict
 from mklang.host.models import Models
 from mklang.host.session import Order, Session, prepare
 from mklang.lang.models import Tier
@@ -50,6 +50,9 @@ class Saying:
     async def produce(self, request: Produce, *, model: str, params: Params = NO_PARAMS) -> Produced:
         self.asked += 1
         return Produced(text=self.texts.pop(0) if len(self.texts) > 1 else self.texts[0])
+
+    def most(self, _: object) -> Usage:
+        return Usage()
 
     async def reply(self, exchange: Exchange) -> Produced:
         raise NotImplementedError(exchange.key)

@@ -28,6 +28,9 @@ class Canned:
         self.asked: list[Exchange] = []
         self.closed = 0
 
+    def most(self, _: object) -> Usage:
+        return Usage()
+
     async def reply(self, exchange: Exchange) -> Produced:
         self.asked.append(exchange)
         return Produced(

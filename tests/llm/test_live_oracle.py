@@ -22,6 +22,7 @@ from mklang.engine.requests import (
     Produced,
     Request,
     Tool,
+    Usage,
     Verdict,
 )
 from mklang.errors import UnknownHook, UnknownTier, UnknownTool
@@ -39,6 +40,9 @@ class Echo:
 
     async def produce(self, request: Produce, *, model: str, params: Params = NO_PARAMS) -> Produced:
         return Produced(text=f"{model} {request.user} {dict(params)}")
+
+    def most(self, _: object) -> Usage:
+        return Usage()
 
     async def reply(self, exchange: Exchange) -> Produced:
         return Produced(text='{"choice": 2}', model=exchange.model)

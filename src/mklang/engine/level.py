@@ -12,7 +12,7 @@ from mklang.engine.events import Observer
 from mklang.engine.fence import Nonces
 from mklang.engine.guarding import Guarding
 from mklang.engine.options import RunOptions
-from mklang.engine.oracle import Oracle, Remembering
+from mklang.engine.oracle import Oracle, Remembering, most_of
 from mklang.engine.outcome import Outcome, PendingAsk, Reason
 from mklang.engine.requests import NO_USAGE, Answer, Request, Usage
 from mklang.lang.models import Generative, Machine, State, Tier
@@ -90,15 +90,22 @@ class Shared:
         return self.oracle.answer(request) if self.limiter is None else self._in_turn(request, self.limiter)
 
     def ask_model(self, request: Request) -> Awaitable[Answer]:
-        """Put a request that costs tokens to the oracle, unless the tokens are spent by the time its turn comes."""
-        if self.pool.limited:
-            self.check_tokens(request.key)
-        return self.oracle.answer(request) if self.limiter is None else self._in_turn(request, self.limiter, costs=True)
+        """Put a request that costs tokens to the oracle, unless it can cost more than is left when its turn comes."""
+        if not self.pool.limited:
+            return self.ask(request)
+        self.check_tokens(request.key)
+        return self._afforded(request) if self.limiter is None else self._in_turn(request, self.limiter, costs=True)
 
     async def _in_turn(self, request: Request, limiter: asyncio.Semaphore, *, costs: bool = False) -> Answer:
         async with limiter:
-            if costs:
-                self.check_tokens(request.key)
+            return await (self._afforded(request) if costs else self.oracle.answer(request))
+
+    async def _afforded(self, request: Request) -> Answer:
+        self.check_tokens(request.key)
+        most = most_of(self.oracle, request)
+        if not most.total and not most.nano_usd:
+            return await self.oracle.answer(request)
+        async with self.pool.holding(most):
             return await self.oracle.answer(request)
 
     def check_tokens(self, key: str) -> None:

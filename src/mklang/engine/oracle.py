@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from mklang.engine.requests import Answer, Request
+from mklang.engine.requests import NO_USAGE, Answer, Request, Usage
 
 
 class Oracle(Protocol):
@@ -27,3 +27,17 @@ class Remembering(Protocol):
     def remembers(self, key: str, /) -> bool:
         """Whether it has the answer to the request ``key``, or to one below that key."""
         ...
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """What an oracle offers besides, when it knows beforehand what an answer can cost."""
+
+    def most(self, request: Request, /) -> Usage:
+        """The most that answering a request can cost: nothing where it costs nothing, or where nobody knows."""
+        ...
+
+
+def most_of(oracle: Oracle, request: Request) -> Usage:
+    """The most that an oracle's answer can cost, as far as it is known beforehand."""
+    return oracle.most(request) if isinstance(oracle, Foreseeing) else NO_USAGE

@@ -33,7 +33,7 @@ from mklang.engine.requests import (
 from mklang.engine.run import arun
 from mklang.engine.trace import TraceStep
 from mklang.errors import AnswerFailed, ReplayMismatch, RunStoreError
-from mklang.host.replaying import limit_reached, why_it_ends
+from mklang.host.replaying import ended_on_a_limit, limit_reached, why_it_ends
 from mklang.host.session import Loaded
 from mklang.host.suites import surroundings
 from mklang.lang.values import Json
@@ -139,7 +139,7 @@ class _Notes:
     def __init__(self, journal: JournalFile) -> None:
         spent = limit_reached(journal)
         self._recording = ReplayedOracle(journal, spent=spent, ending=why_it_ends(journal))
-        self._costs_matter = bool(spent) and _ended_on_a_limit(journal)
+        self._costs_matter = bool(spent) and ended_on_a_limit(journal)
         self.answers: dict[str, PinnedAnswer] = {}
 
     async def answer(self, request: Request, /) -> Answer:
@@ -191,11 +191,6 @@ class _Notes:
     def _cost(self, usage: Usage) -> Usage:
         """Tokens and money, where they ended the run; everywhere else an answer is free, and no limit is met."""
         return usage if self._costs_matter else NO_USAGE
-
-
-def _ended_on_a_limit(journal: JournalFile) -> bool:
-    end = journal.end
-    return end is not None and Reason.COST_EXHAUSTED.value in (end.error or "").split(": ")
 
 
 def _reply(request: Ask, reply: Reply) -> PinnedReply:

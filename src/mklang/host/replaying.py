@@ -14,6 +14,7 @@ from mklang.durable.journal import JournalFile, is_running, read_journal
 from mklang.durable.service import current_options, differences
 from mklang.durable.store import RunStore
 from mklang.engine.budget import Pool
+from mklang.engine.outcome import Reason
 from mklang.engine.requests import NO_USAGE, Answer, Produced, Request, Usage, Verdict
 from mklang.engine.run import arun
 from mklang.errors import DocumentError, RunStoreError
@@ -73,13 +74,22 @@ def changes(journal: JournalFile, machine: Machine, library: Mapping[str, Machin
 
 
 def limit_reached(journal: JournalFile) -> str:
-    """In words, that the recorded answers used up the run's token or money limit; empty while something was left."""
+    """In words, that the run came to its token or money limit; empty while something was left."""
     options = current_options(journal)
     pool = Pool(options.max_tokens, options.max_nano_usd)
     settled = {line.key: line for line in journal.lines if isinstance(line, Answered | Failed)}
     for line in settled.values():
         pool.charge(_cost(line))
-    return pool.exhausted
+    return pool.exhausted or (_AT_THE_LIMIT if ended_on_a_limit(journal) else "")
+
+
+def ended_on_a_limit(journal: JournalFile) -> bool:
+    """Whether the recorded run ended because tokens or money were used up, or too few were left."""
+    end = journal.end
+    return end is not None and Reason.COST_EXHAUSTED.value in (end.error or "").split(": ")
+
+
+_AT_THE_LIMIT = "the recorded run ended here: the next request could have passed its limit of tokens or money"
 
 
 def _cost(line: Answered | Failed) -> Usage:

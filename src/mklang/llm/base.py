@@ -7,13 +7,13 @@ limits, prices and other kinds of judges are wrappers of these three or new impl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
 from mklang.engine.requests import Judge as JudgeRequest
-from mklang.engine.requests import Produce, Produced, Verdict
+from mklang.engine.requests import Produce, Produced, Usage, Verdict
 from mklang.lang.values import Json
 
 Params: TypeAlias = Mapping[str, Json]
@@ -57,6 +57,12 @@ class Chat(Protocol):
         """
         ...
 
+    def most(self, exchange: Exchange) -> Usage:
+        """The most that a reply can cost: the prompt's tokens, guessed, and as many as the reply may have. With
+        ``reason`` that is what private notes and the answer can cost.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Let go of connections, threads and memory. May be called twice."""
         ...
@@ -81,6 +87,10 @@ class Judge(Protocol):
         """A verdict, read or unread (L61, L62). Raises as ``Chat.reply`` does."""
         ...
 
+    def most(self, request: JudgeRequest) -> Usage:
+        """The most that a verdict can cost, as ``Chat.most``."""
+        ...
+
     async def aclose(self) -> None:
         """Let go of connections, threads and memory. May be called twice."""
         ...
@@ -101,6 +111,10 @@ class TierModel:
     async def produce(self, request: Produce) -> Produced:
         """Answer a request with this model."""
         return await self.backend.produce(request, model=self.model, params=self.params)
+
+    def most(self, request: Produce) -> Usage:
+        """The most that the text can cost; see ``Chat.most``."""
+        return self.backend.most(replace(exchange_of(request, self.model, self.params), reason=request.reason))
 
 
 def exchange_of(request: Produce, model: str, params: Params) -> Exchange:

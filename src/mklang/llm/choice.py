@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from mklang.engine.requests import Judge as JudgeRequest
-from mklang.engine.requests import Produced, Read, Verdict
+from mklang.engine.requests import Produced, Read, Usage, Verdict
 from mklang.errors import UnknownTier
 from mklang.lang.models import Tier
 from mklang.llm.base import Chat, Exchange, sendable
@@ -71,22 +71,34 @@ class ChoiceJudge:
 
     async def judge(self, request: JudgeRequest) -> Verdict:
         """A verdict; unread when the reply is no legal number or was cut off. Raises as ``Chat.reply`` does."""
-        judge = self._models.get(request.tier)
-        if judge is None:
-            raise UnknownTier(request.tier.value, (tier.value for tier in self._models))
-        options = len(request.conditions) + 1
-        system, user, holds = _messages(request)
-        exchange = Exchange(
-            key=request.key, model=judge.model, system=system, user=user, temperature=0.0, choices=options
-        )
+        judge = self._model(request.tier)
+        exchange, holds = _exchange(request, judge.model)
         reply = await judge.chat.reply(exchange)
-        verdict = _verdict(reply, options)
+        verdict = _verdict(reply, exchange.choices or 0)
         return msgspec.structs.replace(verdict, provider=judge.provider, fence_applied=holds, attempts=reply.attempts)
+
+    def most(self, request: JudgeRequest) -> Usage:
+        """See ``Judge.most``. Raises ``UnknownTier``."""
+        judge = self._model(request.tier)
+        return judge.chat.most(_exchange(request, judge.model)[0])
 
     async def aclose(self) -> None:
         """Close the models' back-ends."""
         for judge in self._models.values():
             await judge.chat.aclose()
+
+    def _model(self, tier: Tier) -> JudgeModel:
+        judge = self._models.get(tier)
+        if judge is None:
+            raise UnknownTier(tier.value, (known.value for known in self._models))
+        return judge
+
+
+def _exchange(request: JudgeRequest, model: str) -> tuple[Exchange, bool]:
+    """What the model is asked, and whether the fences hold in it."""
+    system, user, holds = _messages(request)
+    choices = len(request.conditions) + 1
+    return Exchange(key=request.key, model=model, system=system, user=user, temperature=0.0, choices=choices), holds
 
 
 def judge_messages(request: JudgeRequest) -> tuple[str, str]:

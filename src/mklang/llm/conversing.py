@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from mklang.engine.requests import Produced
+from mklang.engine.requests import Produced, Usage
 from mklang.errors import AnswerFailed
 from mklang.llm.base import Exchange
 from mklang.llm.replies import BYTES_PER_TOKEN
@@ -69,7 +69,7 @@ async def converse(
         )
 
     async def sent() -> Produced:
-        tokens = prompt_bytes(exchange) // BYTES_PER_TOKEN
+        tokens = prompt_tokens(exchange)
         produced, lost = await traffic.send(lambda: attempt(told), tokens=tokens, told=again)
         return msgspec.structs.replace(produced, usage=produced.usage + lost) if lost.total else produced
 
@@ -96,6 +96,17 @@ async def announced(told: Told, reply: Callable[[], Awaitable[Produced]]) -> Pro
         )
     )
     return produced
+
+
+def most_tokens(exchange: Exchange, limit: int) -> Usage:
+    """The most that one exchange can use, the reply's tokens being limited; see ``Chat.most``."""
+    read = prompt_tokens(exchange)
+    return Usage(2 * read + limit, 2 * limit) if exchange.reason else Usage(read, limit)
+
+
+def prompt_tokens(exchange: Exchange) -> int:
+    """How many tokens a prompt is taken to be."""
+    return -(-prompt_bytes(exchange) // BYTES_PER_TOKEN)
 
 
 def prompt_bytes(exchange: Exchange) -> int:

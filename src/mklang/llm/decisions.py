@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mklang.engine.requests import Usage
 from mklang.lang.values import Json
 from mklang.llm.addresses import check_url
 from mklang.llm.fencing import fenced
 from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
-from mklang.llm.noul import FENCE_RULE, Chances, Questions
+from mklang.llm.noul import FENCE_RULE, Chances, Questions, most_for
 from mklang.llm.retry import Traffic
 
 PROVIDER = "openai-decisions"
@@ -44,6 +45,10 @@ class DecisionsNoul:
 
     def __repr__(self) -> str:
         return f"DecisionsNoul({self._endpoint.url!r}, model={self._model!r})"
+
+    def most(self, questions: Questions) -> Usage:
+        """See ``NoulBackend.most``."""
+        return most_for(questions, apart=False)
 
     async def chances(self, questions: Questions) -> Chances:
         """All probabilities, from one request. Raises ``ProviderFailed``."""

@@ -13,12 +13,12 @@ from typing import Protocol
 
 import msgspec
 
-from mklang.engine.requests import Produce, Produced
+from mklang.engine.requests import Produce, Produced, Usage
 from mklang.errors import AnswerFailed
 from mklang.lang.values import Json
 from mklang.llm.base import NO_PARAMS, Exchange, Params, exchange_of
-from mklang.llm.conversing import Told, converse, prompt_bytes
-from mklang.llm.dialect import REFUSALS
+from mklang.llm.conversing import Told, converse, most_tokens, prompt_bytes
+from mklang.llm.dialect import PRODUCE_TOKENS, REFUSALS
 from mklang.llm.failures import Cause, Origin, error_message, failure_of, parse_body
 from mklang.llm.reasoning import with_notes
 from mklang.llm.replies import require_text, usage_or_estimate
@@ -106,6 +106,11 @@ class Endpoint:
     async def reply(self, exchange: Exchange) -> Produced:
         """The model's reply, after as many attempts as the policy allows; see ``Chat.reply``."""
         return await converse(self._traffic, exchange, self._watch, lambda told: self._negotiated(exchange, told))
+
+    def most(self, exchange: Exchange) -> Usage:
+        """See ``Chat.most``. Where nobody limits the reply, it is taken to be no longer than ours are."""
+        limit = self._speech.limit_of(self._speech.body(exchange, streamed=False))
+        return most_tokens(exchange, PRODUCE_TOKENS if limit is None else limit)
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""

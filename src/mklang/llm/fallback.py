@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from mklang.engine.requests import Attempt, Produce, Produced, Usage, usage_of
+from mklang.engine.requests import NO_USAGE, Attempt, Produce, Produced, Usage, usage_of
 from mklang.errors import ProviderFailed, Refused
 from mklang.llm.base import NO_PARAMS, Backend, Exchange, Params
 from mklang.llm.failures import Cause
@@ -23,6 +23,8 @@ WORDS = frozenset({"timeout", "connection", "filtered", "refused", "truncated", 
 """What a rule can name besides a status (``429``) and a kind of status (``5xx``)."""
 OUTAGES = frozenset({"429", "5xx", "timeout", "connection", "error"})
 """The rule when a host names none: the model cannot be reached, or not now."""
+_PAID = WORDS - OUTAGES
+"""What a model has cost its tokens for when the next one is asked."""
 _STATUS = re.compile(r"[45](?:\d\d|xx)")
 _SAID_AS: dict[str, str] = {Cause.CUT: "connection", Cause.THINKING: "truncated"}
 MESSAGE_CHARS = 300
@@ -72,6 +74,18 @@ class FallbackBackend:
             return one.backend.reply(replace(exchange, model=one.model))
 
         return await self._first_to_answer(exchange.key, self._chain(exchange.model, exchange.params), ask)
+
+    def most(self, exchange: Exchange) -> Usage:
+        """See ``Chat.most``: of the dearest model, and of all where one may be asked for another's paid reply."""
+        chain = self._chain(exchange.model, exchange.params)
+        writes = exchange.choices is None
+        costs = [
+            one.backend.most(replace(exchange, model=one.model, params=one.params if writes else NO_PARAMS))
+            for one in chain
+        ]
+        if any(_PAID.intersection(one.on) for one in chain):
+            return sum(costs, NO_USAGE)
+        return max(costs, key=lambda cost: (cost.nano_usd, cost.total))
 
     async def aclose(self) -> None:
         """Close every back-end."""

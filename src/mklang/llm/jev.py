@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
+from mklang.engine.requests import Usage
 from mklang.errors import ConfigError
 from mklang.lang.models import Tier
 from mklang.lang.values import Json
 from mklang.llm.addresses import check_url, is_loopback
 from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
-from mklang.llm.noul import Chances, NoulJudge, NoulSettings, Questions
+from mklang.llm.noul import Chances, NoulJudge, NoulSettings, Questions, most_for
 from mklang.llm.retry import Traffic
 
 PROVIDER = "jev"
@@ -75,6 +76,10 @@ class SystemOne:
 
     def __repr__(self) -> str:
         return f"SystemOne({self._endpoint.url!r}, model={self.model!r})"
+
+    def most(self, questions: Questions) -> Usage:
+        """See ``NoulBackend.most``."""
+        return most_for(questions, apart=False)
 
     async def chances(self, questions: Questions) -> Chances:
         """All probabilities, from one request. Raises ``ProviderFailed``."""

@@ -21,7 +21,7 @@ from mklang.engine.requests import Produce, Produced, Usage
 from mklang.errors import ConfigError, MissingExtra, ProviderFailed
 from mklang.lang.values import Json
 from mklang.llm.base import NO_PARAMS, Exchange, Params, choice_schema, exchange_of, messages_of, seed_of, sendable
-from mklang.llm.conversing import Told, announced
+from mklang.llm.conversing import Told, announced, most_tokens
 from mklang.llm.failures import Origin, as_answer_failed
 from mklang.llm.reasoning import with_notes
 from mklang.llm.replies import read_completion, require_text
@@ -126,6 +126,11 @@ class LocalModel:
         """The model's reply; see ``Chat.reply``. When the caller is cancelled, decoding stops at the next token."""
         told = Told(self._watch, exchange)
         return await announced(told, lambda: self._decoded(exchange, told))
+
+    def most(self, exchange: Exchange) -> Usage:
+        """See ``Chat.most``."""
+        limit = self._body(exchange).get("max_tokens")
+        return most_tokens(exchange, limit if isinstance(limit, int) else MAX_TOKENS)
 
     async def weigh(self, questions: Sequence[Exchange], words: Sequence[str]) -> list[Weighed]:
         """For each question, how likely the model answers with each of the words, when it may say nothing else.

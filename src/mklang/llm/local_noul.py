@@ -14,7 +14,7 @@ from mklang.engine.requests import NO_USAGE, Usage
 from mklang.llm.base import Exchange
 from mklang.llm.fencing import fenced
 from mklang.llm.local import LocalModel, Weighed
-from mklang.llm.noul import FENCE_RULE, Chances, Questions
+from mklang.llm.noul import FENCE_RULE, Chances, Questions, most_for
 
 PROVIDER = "local"
 WORDS = ("yes", "no")
@@ -39,6 +39,10 @@ class LocalNoul:
 
     def __repr__(self) -> str:
         return f"LocalNoul({self._model.name!r})"
+
+    def most(self, questions: Questions) -> Usage:
+        """See ``NoulBackend.most``."""
+        return most_for(questions, apart=True)
 
     async def chances(self, questions: Questions) -> Chances:
         """A probability for each question, one pass over the model each. Raises as ``Chat.reply`` does."""

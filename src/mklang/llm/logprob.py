@@ -18,7 +18,7 @@ from mklang.llm.addresses import check_url
 from mklang.llm.base import Exchange
 from mklang.llm.dialect import REFUSALS, Dialect
 from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
-from mklang.llm.noul import Chances, Questions
+from mklang.llm.noul import Chances, Questions, most_for
 from mklang.llm.retry import Traffic, add_cost
 
 PROVIDER = "logprobs"
@@ -62,6 +62,10 @@ class LogprobNoul:
 
     def __repr__(self) -> str:
         return f"LogprobNoul({self._endpoint.url!r}, model={self._model!r})"
+
+    def most(self, questions: Questions) -> Usage:
+        """See ``NoulBackend.most``."""
+        return most_for(questions, apart=True)
 
     async def chances(self, questions: Questions) -> Chances:
         """A probability for each question, from one request each. Raises ``ProviderFailed``, with what was spent."""

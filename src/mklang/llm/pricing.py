@@ -126,6 +126,10 @@ class PricedBackend:
             self._charge(failed, exchange.model)
             raise
 
+    def most(self, exchange: Exchange) -> Usage:
+        """See ``Chat.most``."""
+        return priced(self._inner.most(exchange), self._price(exchange.model))
+
     async def aclose(self) -> None:
         """Close the inner back-end."""
         await self._inner.aclose()
@@ -153,6 +157,11 @@ class PricedJudge:
         if verdict.usage.nano_usd:
             return verdict
         return msgspec.structs.replace(verdict, usage=priced(verdict.usage, self._price(request.tier)))
+
+    def most(self, request: JudgeRequest) -> Usage:
+        """See ``Judge.most``."""
+        most = self._inner.most(request)
+        return most if most.nano_usd else priced(most, self._price(request.tier))
 
     async def aclose(self) -> None:
         """Close the inner judge."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mklang.engine.requests import Judge as JudgeRequest
-from mklang.engine.requests import Verdict
+from mklang.engine.requests import Usage, Verdict
 from mklang.errors import UnknownTier
 from mklang.lang.models import Tier
 from mklang.llm.base import Judge
@@ -21,12 +21,19 @@ class RoutedJudge:
 
     async def judge(self, request: JudgeRequest) -> Verdict:
         """The tier's judge's verdict. Raises ``UnknownTier``, and as ``Chat.reply`` does."""
-        judge = self._judges.get(request.tier)
-        if judge is None:
-            raise UnknownTier(request.tier.value, (tier.value for tier in self._judges))
-        return await judge.judge(request)
+        return await self._of(request.tier).judge(request)
+
+    def most(self, request: JudgeRequest) -> Usage:
+        """See ``Judge.most``. Raises ``UnknownTier``."""
+        return self._of(request.tier).most(request)
 
     async def aclose(self) -> None:
         """Close each judge once."""
         for judge in {id(judge): judge for judge in self._judges.values()}.values():
             await judge.aclose()
+
+    def _of(self, tier: Tier) -> Judge:
+        judge = self._judges.get(tier)
+        if judge is None:
+            raise UnknownTier(tier.value, (known.value for known in self._judges))
+        return judge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mklang.engine.requests import Judge as JudgeRequest
-from mklang.engine.requests import Verdict
+from mklang.engine.requests import Usage, Verdict
 from mklang.errors import AnswerFailed
 from mklang.lang.models import Tier
 from mklang.llm.base import Judge
@@ -33,6 +33,10 @@ class ToldJudge:
             raise
         self._watch(Finished(key=request.key, model=verdict.model or model, usage=verdict.usage))
         return verdict
+
+    def most(self, request: JudgeRequest) -> Usage:
+        """See ``Judge.most``."""
+        return self._inner.most(request)
 
     async def aclose(self) -> None:
         """Close the inner judge."""

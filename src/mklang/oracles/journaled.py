@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection
 
 from mklang.engine.digests import digest_of
 from mklang.engine.options import Effect
-from mklang.engine.oracle import Oracle
-from mklang.engine.requests import Answer, Ask, NotYet, Reply, Request, Tool
+from mklang.engine.oracle import Oracle, most_of
+from mklang.engine.requests import NO_USAGE, Answer, Ask, NotYet, Reply, Request, Tool, Usage
 from mklang.errors import AnswerFailed, ReplayMismatch
 from mklang.oracles.recording import Answered, Asked, Failed, Intent, Journal, as_exception, failure
 
@@ -61,6 +61,10 @@ class JournaledOracle:
     def remembers(self, key: str, /) -> bool:
         """Whether an answer to this request, or to one below it, is recorded."""
         return self._journal.remembers(key)
+
+    def most(self, request: Request, /) -> Usage:
+        """See ``Foreseeing.most``: what is recorded costs nothing more."""
+        return NO_USAGE if self._journal.answered(request.key) is not None else most_of(self._inner, request)
 
     async def _fresh(self, request: Request, digest: str) -> Answer:
         try:

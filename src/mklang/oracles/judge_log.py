@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from mklang.engine.digests import content_hash
 from mklang.engine.noul import MAPPING, how_none
-from mklang.engine.oracle import Oracle
+from mklang.engine.oracle import Oracle, most_of
 from mklang.engine.requests import Answer, Judge, Read, Request, Usage, Verdict, usage_of
 from mklang.errors import AnswerFailed
 from mklang.lang.values import Json
@@ -41,6 +41,10 @@ class LoggedOracle:
         if isinstance(answer, Verdict):
             self._log(_asked(request) | told(answer))
         return answer
+
+    def most(self, request: Request, /) -> Usage:
+        """See ``Foreseeing.most``."""
+        return most_of(self._inner, request)
 
     def _log(self, fields: dict[str, Json]) -> None:
         fields |= self._labels

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 from mklang.engine.requests import (
+    NO_USAGE,
     Answer,
     Ask,
     Hook,
@@ -23,6 +24,7 @@ from mklang.engine.requests import (
     Produced,
     Request,
     Tool,
+    Usage,
     Verdict,
 )
 from mklang.errors import UnknownTier
@@ -36,12 +38,20 @@ class Producer(Protocol):
         """Write the text a request asks for."""
         ...
 
+    def most(self, request: Produce) -> Usage:
+        """The most that the text can cost."""
+        ...
+
 
 class Judging(Protocol):
     """A judge."""
 
     async def judge(self, request: Judge) -> Verdict:
         """Say which condition is the first that is true."""
+        ...
+
+    def most(self, request: Judge) -> Usage:
+        """The most that the verdict can cost."""
         ...
 
 
@@ -92,6 +102,16 @@ class LiveOracle:
                 return NotYet(question=request.question or "")
             case _:
                 assert_never(request)
+
+    def most(self, request: Request, /) -> Usage:
+        """See ``Foreseeing.most``. Raises ``UnknownTier``."""
+        match request:
+            case Produce():
+                return self._model(request.tier).most(request)
+            case Judge():
+                return self.judge.most(request)
+            case _:
+                return NO_USAGE
 
     def _model(self, tier: Tier) -> Producer:
         model = self.models.get(tier)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from mklang.engine.oracle import Oracle
-from mklang.engine.requests import Answer, Judge, Observation, Produce, Produced, Request, Tool, Verdict
+from mklang.engine.oracle import Oracle, most_of
+from mklang.engine.requests import Answer, Judge, Observation, Produce, Produced, Request, Tool, Usage, Verdict
 from mklang.errors import AnswerFailed, ProviderFailed, TimeExhausted, ToolFailed
 
 
@@ -139,6 +139,10 @@ class TimedOracle:
         if isinstance(answer, Produced | Verdict | Observation):
             return msgspec.structs.replace(answer, seconds=round(clock.elapsed() - started, 6))
         return answer
+
+    def most(self, request: Request, /) -> Usage:
+        """See ``Foreseeing.most``."""
+        return most_of(self._inner, request)
 
     def _too_late(self, request: Produce | Judge | Tool, left: float | None) -> AnswerFailed:
         run, one = self._clock.run_seconds, self._clock.request_seconds

@@ -40,7 +40,7 @@ def judged(
     *replies: Scripted,
     request: Judge | None = None,
     settings: NoulSettings | None = None,
-    key: str | None = "k-secret",
+    key: str | None = "k-secret-4711",
     slept: Slept | None = None,
     **options: Any,
 ) -> tuple[Verdict, list[Asked]]:
@@ -61,7 +61,7 @@ def test_one_request_asks_one_noul_for_each_condition_in_order_and_one_for_none(
     request = decide("mentions  a\n fox", "is long", output="A fox.", reasoning="hm", context='{"k": 1}')
     verdict, (asked,) = judged(Scripted(answers(0.2, 0.9)), request=request)
     assert asked.path == "/v1/systemone"
-    assert asked.headers["authorization"] == "Bearer k-secret"
+    assert asked.headers["authorization"] == "Bearer k-secret-4711"
     assert asked.headers["content-type"] == "application/json"
     assert list(asked.body) == ["model", "state", "questions"]
     assert asked.body["model"] == "jev-latest"
@@ -190,7 +190,7 @@ def test_a_slow_answer_is_tried_again_and_then_named() -> None:
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
 def test_a_lasting_failure_is_one_request_and_says_what_the_endpoint_said(status: int) -> None:
-    body = {"error": {"message": "no such key k-secret"}}
+    body = {"error": {"message": "no such key k-secret-4711"}}
     with pytest.raises(ProviderFailed, match=rf"HTTP {status}: no such key \[key\]"):
         judged(Scripted(body, status=status, headers={"Location": "/elsewhere"}))
 
@@ -244,8 +244,8 @@ def test_a_key_never_travels_in_the_clear_to_another_machine(base: str) -> None:
 
 
 def test_the_key_is_in_no_representation_and_no_nonsense() -> None:
-    backend = SystemOne(traffic=traffic(), api_key="k-secret")
-    assert "k-secret" not in f"{backend!r} {backend._endpoint!r}"
+    backend = SystemOne(traffic=traffic(), api_key="k-secret-4711")
+    assert "k-secret-4711" not in f"{backend!r} {backend._endpoint!r}"
     with pytest.raises(ConfigError, match="API key"):
         SystemOne(traffic=traffic(), api_key="k secret")
 
@@ -254,14 +254,14 @@ def test_the_key_is_in_no_representation_and_no_nonsense() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"answers": {"g0": {"type": "k-secret"}}},
-        {"answers": {"g0": {"type": "noul", "noul": "k-secret"}}},
-        {**answers(0.9, 0.1), "model": "k-secret"},
+        {"answers": {"g0": {"type": "k-secret-4711"}}},
+        {"answers": {"g0": {"type": "noul", "noul": "k-secret-4711"}}},
+        {**answers(0.9, 0.1), "model": "k-secret-4711"},
     ],
 )
 def test_a_key_that_is_echoed_is_in_no_verdict(body: object) -> None:
     verdict, _ = judged(Scripted(body))
-    assert "k-secret" not in repr(verdict)
+    assert "k-secret-4711" not in repr(verdict)
     assert "[key]" in repr(verdict)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mklang.llm.streams import Piece
-from mklang.llm.withholding import Withheld
+from mklang.llm.withholding import Secret, Withheld
 
 KEY = "sk-secret-sk-s"
 NEAR = st.text("sk-ecrt ", max_size=9)
@@ -43,3 +43,17 @@ def test_thinking_and_text_do_not_run_together() -> None:
     withheld = Withheld(KEY)
     pieces = [*withheld.through([Piece("sk-", thought=True)]), *withheld.through([Piece("sk")]), *withheld.rest()]
     assert [(piece.text, piece.thought) for piece in pieces] == [("sk-", True), ("sk", False)]
+
+
+@pytest.mark.parametrize("word", ["none", "x", "EMPTY", "ollama", "lm-studio", "placeholder"])
+def test_a_key_that_is_only_a_word_changes_no_text_and_stands_in_no_message(word: str) -> None:
+    secret = Secret(word)
+    text, pieces = f"There is {word} in this text: {word}.", secret.withheld()
+    assert secret.out_of_reply(text) == text
+    assert "".join(piece.text for piece in (*pieces.through([Piece(text)]), *pieces.rest())) == text
+    assert secret.out_of(f"no such name: {word!r}") == "no such name: '[key]'"
+    assert word == "x" or word not in repr(secret)
+
+
+def test_where_no_key_is_sent_nothing_changes() -> None:
+    assert Secret(None).out_of("text") == Secret(None).out_of_reply("text") == "text"

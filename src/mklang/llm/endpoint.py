@@ -142,7 +142,7 @@ class Endpoint:
             return produced
 
     async def _send(self, body: Params, exchange: Exchange, stream: Assembler, told: Told) -> Reply:
-        withheld = self._transport.withheld()
+        withheld = self._transport.secret.withheld()
         try:
             reply = await self._transport.post(self._speech.path, body, self._taking(stream, told, withheld))
         except Transient as cut:
@@ -172,15 +172,16 @@ class Endpoint:
         text = json.dumps(body) if reply.text is None and stream.failed else reply.text or ""
         origin = Origin(endpoint=self.base_url, status=reply.status, text=text, path=self._speech.path)
         wait = asked_wait(reply.headers, error_message(body), self._traffic.pace.now)
+        secret = self._transport.secret
         try:
             if reply.status >= 300:
                 raise failure_of(body, origin, wait=wait)
             produced = self._speech.read(Received(body=body, origin=origin, exchange=exchange, limit=limit, wait=wait))
         except (AnswerFailed, Transient) as failed:
-            failed.args = (self._transport.redacted(str(failed)),)
+            failed.args = (secret.out_of(str(failed)),)
             raise
-        reasoning = None if produced.reasoning is None else self._transport.redacted(produced.reasoning)
-        return msgspec.structs.replace(produced, text=self._transport.redacted(produced.text), reasoning=reasoning)
+        reasoning = None if produced.reasoning is None else secret.out_of_reply(produced.reasoning)
+        return msgspec.structs.replace(produced, text=secret.out_of_reply(produced.text), reasoning=reasoning)
 
 
 def _charged(cut: Transient, stream: Assembler, exchange: Exchange) -> Transient:

@@ -23,6 +23,7 @@ from mklang.llm.addresses import is_loopback
 from mklang.llm.failures import Cause, Origin, error_message, failure_of, parse_body
 from mklang.llm.retry import Traffic, Transient, asked_wait
 from mklang.llm.transport import check_key
+from mklang.llm.withholding import Secret
 
 if TYPE_CHECKING:
     import httpx2
@@ -62,7 +63,7 @@ class JsonEndpoint:
         if importlib.util.find_spec("httpx2") is None:
             raise MissingExtra("a judge behind an HTTP endpoint", "jev")
         self.url = url
-        self._key = check_key(api_key)
+        self._secret = Secret(check_key(api_key))
         self._traffic = traffic
         self._timeout = timeout
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncClient] = WeakKeyDictionary()
@@ -85,10 +86,10 @@ class JsonEndpoint:
         except (TimeoutError, httpx2.TimeoutException):
             raise Transient(f"{self.url}: no complete answer within {self._timeout:g} s", cause=Cause.TIMEOUT) from None
         except httpx2.HTTPError as error:
-            what = f"no connection ({self._redacted(_said(error))})"
+            what = f"no connection ({self._secret.out_of(_said(error))})"
             raise Transient(f"{self.url}: {what}", cause=Cause.CONNECTION) from None
         text = response.content.decode("utf-8", "replace")
-        return JsonReply(response.status_code, response.headers, text, self._redacted(text))
+        return JsonReply(response.status_code, response.headers, text, self._secret.out_of(text))
 
     async def retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """What ``attempt`` returns, tried again by this endpoint's policy while it raises ``Transient``."""
@@ -125,8 +126,8 @@ class JsonEndpoint:
         if client is None:
             headers = {"content-type": "application/json", "accept": "application/json"}
             headers["user-agent"] = f"mklang/{__version__}"
-            if self._key:
-                headers["authorization"] = f"Bearer {self._key}"
+            if self._secret.key:
+                headers["authorization"] = f"Bearer {self._secret.key}"
             client = self._clients[loop] = httpx2.AsyncClient(
                 headers=headers,
                 timeout=httpx2.Timeout(self._timeout, connect=min(CONNECT_TIMEOUT, self._timeout)),
@@ -138,12 +139,9 @@ class JsonEndpoint:
     def _cleaned(self, body: object) -> object:
         """The body without the key in any of its texts; None when it is nested beyond reason."""
         try:
-            return _mapped(body, self._redacted) if self._key else body
+            return _mapped(body, self._secret.out_of_reply) if self._secret.key else body
         except RecursionError:
             return None
-
-    def _redacted(self, text: str) -> str:
-        return text.replace(self._key, "[key]") if self._key else text
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -19,7 +19,7 @@ from mklang.llm.addresses import check_url, is_loopback
 from mklang.llm.failures import Cause
 from mklang.llm.retry import Transient
 from mklang.llm.sse import Event, EventDecoder
-from mklang.llm.withholding import Withheld
+from mklang.llm.withholding import Secret
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,7 +47,7 @@ class Sdk:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. ``text`` is the body, with the key taken out; None when it was a stream and has been taken."""
+    """What came back. ``text`` is the body; None when it was a stream and has been taken."""
 
     status: int
     headers: Mapping[str, str]
@@ -75,7 +75,7 @@ class Transport:
         self.base_url = check_url(base_url)
         self._load = sdk
         self._headers = dict(headers)
-        self._key = key
+        self.secret = Secret(key)
         self._timeout = timeout
         self._stall = stall
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[Sdk, Any]] = WeakKeyDictionary()
@@ -106,21 +106,13 @@ class Transport:
         except TimeoutError:
             raise self._too_slow() from None
         except sdk.error as error:
-            raise ProviderFailed(f"{self.base_url}: {self.redacted(str(error))}") from None
+            raise ProviderFailed(f"{self.base_url}: {self.secret.out_of(str(error))}") from None
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""
         _, client = self._clients.pop(asyncio.get_running_loop(), (None, None))
         if client is not None:
             await client.close()
-
-    def withheld(self) -> Withheld:
-        """For one reply that comes in pieces: what keeps the key out of them."""
-        return Withheld(self._key)
-
-    def redacted(self, text: str) -> str:
-        """The text without the key."""
-        return text.replace(self._key, "[key]") if self._key else text
 
     async def _read(self, response: httpx2.Response, take: Callable[[Event], bool]) -> Reply:
         import httpx2
@@ -135,7 +127,7 @@ class Transport:
             raise self._too_slow() from None
         except httpx2.HTTPError as error:
             what = f"the answer broke off ({' '.join(str(error).split()) or type(error).__name__})"
-            raise Transient(f"{self.base_url}: {self.redacted(what)}", cause=Cause.CUT) from None
+            raise Transient(f"{self.base_url}: {self.secret.out_of(what)}", cause=Cause.CUT) from None
         finally:
             await response.aclose()
 
@@ -149,13 +141,15 @@ class Transport:
                 what = f"the answer broke off: nothing came for {self._stall:g} s"
                 raise Transient(f"{self.base_url}: {what}", cause=Cause.CUT) from None
             for event in decoder.finish() if chunk is None else decoder.feed(chunk):
-                if not take(Event(event.name, self.redacted(event.data))):
+                if not take(Event(event.name, self.secret.out_of_reply(event.data))):
                     return await _drain(chunks)
             if chunk is None:
                 return None
 
     def _reply(self, response: httpx2.Response, content: bytes) -> Reply:
-        return Reply(response.status_code, response.headers, self.redacted(content.decode("utf-8", "replace")))
+        return Reply(
+            response.status_code, response.headers, self.secret.out_of_reply(content.decode("utf-8", "replace"))
+        )
 
     def _client(self) -> tuple[Sdk, Any]:
         loop = asyncio.get_running_loop()
@@ -186,7 +180,7 @@ class Transport:
 
     def _no_connection(self, error: Exception) -> Transient:
         cause = error.__cause__ or error
-        text = self.redacted(" ".join(str(cause).split())) or type(cause).__name__
+        text = self.secret.out_of(" ".join(str(cause).split())) or type(cause).__name__
         return Transient(f"{self.base_url}: no connection ({text})", cause=Cause.CONNECTION)
 
 

@@ -49,6 +49,7 @@ def fences_hold(sent: str, texts: Iterable[str], nonce: str, *, authored: Iterab
         if not marked:
             return False
         rest = f"{before}\n{after}"
-    for text in filter(None, authored):
-        rest = rest.replace(text, "")
-    return not any(len(text) > _TELLING and text in rest for text in untrusted)
+    said = list(authored)
+    return not any(
+        len(text) > _TELLING and rest.count(text) > sum(own.count(text) for own in said) for text in untrusted
+    )

@@ -31,9 +31,12 @@ def wait(value: str | None, message: str = "", name: str = "retry-after") -> flo
         ("Mon, 30 Nov 2026 12:00:07 GMT", 7.0),
         ("Mon, 30 Nov 2026 11:00:00 GMT", 0.0),
         ("Mon, 99 Nov 2026 11:00:00 GMT", None),
+        ("2026-11-30T12:00:07Z", 7.0),
+        ("2s", 2.0),
+        ("1m30s", 90.0),
     ],
 )
-def test_retry_after_is_a_number_or_a_date(header: str, seconds: float | None) -> None:
+def test_retry_after_is_a_number_a_duration_or_a_date(header: str, seconds: float | None) -> None:
     assert wait(header) == seconds
 
 
@@ -44,6 +47,11 @@ def test_retry_after_is_a_number_or_a_date(header: str, seconds: float | None) -
         ("Please try again in 1.5s.", 1.5),
         ("try again in 250ms", 0.25),
         ("Retry after 2 minutes", 120.0),
+        ("Please try again in 1m2.5s. Visit our page.", 62.5),
+        ("Please retry in 6m0s", 360.0),
+        ("Please try again in 1h2m3s", 3723.0),
+        ("try again in 34.074824224s.", 34.074824224),
+        ("try again in 7 moons", None),
         ("try again later", None),
         ("", None),
     ],
@@ -54,6 +62,7 @@ def test_without_a_header_the_message_may_say_it(message: str, seconds: float | 
 
 def test_the_header_counts_more_than_the_message_and_milliseconds_more_than_seconds() -> None:
     assert wait("3", "try again in 60 seconds") == 3.0
+    assert wait("soon", "try again in 60 seconds") == 60.0
     assert wait("1500", name="retry-after-ms") == 1.5
 
 

@@ -8,7 +8,10 @@
     │   ├── UsageError           a call, a flag or an input that makes no sense
     │   ├── ConfigError          the runtime configuration is wrong or incomplete
     │   ├── MissingExtra         an optional dependency is not installed
-    │   └── RunStoreError        a stored run cannot be read, written, locked or continued
+    │   ├── RunStoreError        a stored run cannot be read, written, locked or continued
+    │   └── KnowledgeError       a file of the knowledge cycle cannot be read, written or changed
+    │       ├── Sealed           the knowledge is not in order, and nothing is written until a person has looked
+    │       └── NotApproved      a change of behaviour that no person has approved as it is
     ├── AnswerFailed             an oracle could not answer; the run ends in a value that says so
     │   ├── ProviderFailed       the model's provider: outage, quota, a reply that is none
     │   ├── Refused              the model declined
@@ -66,6 +69,18 @@ class MissingExtra(HostError):
 
 class RunStoreError(HostError):
     """A stored run cannot be read, written, locked or continued."""
+
+
+class KnowledgeError(HostError):
+    """A file of the knowledge cycle cannot be read, written or changed."""
+
+
+class Sealed(KnowledgeError):
+    """The knowledge is not in order: it reads as empty, and nothing is written until a person has looked."""
+
+
+class NotApproved(KnowledgeError):
+    """A change of behaviour that no person has approved as it is; nothing was changed."""
 
 
 class AnswerFailed(MklangError):

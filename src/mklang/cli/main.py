@@ -1,7 +1,7 @@
 """The program ``mklang``: finds the command, and is the last boundary before the shell.
 
-The table ``COMMANDS`` is all that is known here about commands. Each module in it holds a click command under the name
-``command`` and is imported only when it is called, so that ``mklang --help`` costs what click costs (L106).
+The table ``COMMANDS`` is all that is known here about commands. A command's module is imported only when it is called,
+so that ``mklang --help`` costs what click costs (L106).
 """
 
 from __future__ import annotations
@@ -9,22 +9,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import NamedTuple, NoReturn
 
 import click
 
 from mklang import __version__
 from mklang.cli.exit_codes import ExitCode
+from mklang.cli.lazy import Entry, LazyGroup
 from mklang.cli.output import complain, guarded_streams
-
-
-class Entry(NamedTuple):
-    """Where a command lives and what it is for."""
-
-    module: str
-    purpose: str
-
 
 COMMANDS: Mapping[str, Entry] = {
     "run": Entry("mklang.cli.commands.run", "Run a machine on a language model."),
@@ -36,55 +27,23 @@ COMMANDS: Mapping[str, Entry] = {
     "explain": Entry("mklang.cli.commands.explain", "What a code of check and lint means, and what to do."),
     "test": Entry("mklang.cli.commands.test", "Run a machine's scripted scenarios, without a model."),
     "graph": Entry("mklang.cli.commands.graph", "Draw a machine, and the way of a run through it."),
+    "init": Entry("mklang.cli.commands.init", "Make the files that a project begins with."),
+    "new": Entry("mklang.cli.commands.new", "Begin a machine of your own from one that is there."),
+    "machines": Entry("mklang.cli.commands.machines", "List the machines that can be run or called from here."),
     "schema": Entry("mklang.cli.commands.schema", "Print the JSON Schema of machines, or of a run's output."),
     "audit": Entry("mklang.cli.commands.audit", "Find model output that reaches an effect with no guard on the way."),
     "gates": Entry("mklang.cli.commands.gates", "Which gate of a state would fire on a text, and why."),
     "guard": Entry("mklang.cli.commands.guard", "Hold values against a guard: schema, bounds, forbidden texts."),
+    "akc": Entry("mklang.cli.commands.akc", "The knowledge cycle: experience in, approved behaviour out."),
     "divergence": Entry("mklang.cli.commands.divergence", "Measure judges on a pinned corpus, against their bars."),
     "conformance": Entry("mklang.cli.commands.conformance", "Run conformance cases against this implementation."),
+    "completion": Entry("mklang.cli.commands.completion", "Print the script that completes mklang in a shell."),
 }
-
-
-class LazyGroup(click.Group):
-    """A group that knows its commands by the table and imports a command's module when that command is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The names in the order of the table."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """The command of that name, imported now."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command = import_module(entry.module).command
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{entry.module}.command is not a click command")
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command a person called; a name that is none gets the nearest one as a hint."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
-            _refuse_command(ctx, args[0])
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
-        """The list of commands, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.purpose) for name, entry in COMMANDS.items()])
-
-
-def _refuse_command(ctx: click.Context, name: str) -> NoReturn:
-    from mklang.diagnostics import near_miss  # only a mistake needs it
-
-    hint = near_miss(name, COMMANDS) or f"the commands are {', '.join(COMMANDS)}"
-    raise click.UsageError(f"there is no command '{name}'; {hint}", ctx)
 
 
 @click.command(
     cls=LazyGroup,
+    table=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 fine, 1 halted or found wanting, 2 could not be done, 130 interrupted.",

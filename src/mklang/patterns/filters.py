@@ -21,7 +21,6 @@ from mklang.patterns.conformance import Conformance
 
 Record: TypeAlias = Mapping[str, Json]
 Predicate: TypeAlias = Callable[[Record], bool]
-_Text: TypeAlias = bytes
 T = TypeVar("T")
 
 BYTES_PER_TOKEN = 3
@@ -59,6 +58,26 @@ class Selection:
                 "a fence needs a nonce of 8 characters or more that nobody could have written into the text"
             )
         return fence(text, nonce)
+
+
+_Pair: TypeAlias = tuple[bytes, Record]
+
+
+class _Room:
+    """What a filter's bounds leave room for. What once did not fit ends it: nothing later slips in front."""
+
+    def __init__(self, bounds: Filter) -> None:
+        self._items = math.inf if bounds.items is None else bounds.items
+        self._bytes = math.inf if bounds.bytes is None else bounds.bytes
+        self.cut = 0
+
+    def takes(self, text: bytes) -> bool:
+        if self.cut or self._items < 1 or self._bytes < len(text) + 1:
+            self.cut += 1
+            return False
+        self._items -= 1
+        self._bytes -= len(text) + 1
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,42 +134,33 @@ class Filter:
         return answer
 
     def select(self, records: Iterable[Record]) -> Selection:
-        """Choose. Records are not changed; the manifest counts every one of them."""
+        """Choose. Records are not changed; the manifest counts every one of them.
+
+        Without ``order`` no more is kept in memory than what is chosen, however many records come.
+        """
         dropped: Counter[str] = Counter()
-        kept: list[tuple[bytes, Record]] = []
+        room = _Room(self)
+        kept: list[_Pair] = []
         seen: set[bytes] = set()
         came = 0
         for record in records:
             came += 1
             reason = self.why_not(record)
-            text = canonical(dict(record))
-            if reason is None and self.dedupe and text in seen:
-                reason = "said before"
+            text = canonical(dict(record)) if reason is None else b""
+            if reason is None and self.dedupe:
+                digest = sha256(text).digest()
+                reason = "said before" if digest in seen else None
+                seen.add(digest)
             if reason is not None:
                 dropped[reason] += 1
-                continue
-            seen.add(text)
-            kept.append((text, record))
+            elif self.order is not None or room.takes(text):
+                kept.append((text, record))
         if self.order is not None:
             kept.sort(key=lambda pair: (str(pair[1].get(self.order or "", "")), pair[0]))
-        fitting = self._fitting([text for text, _ in kept])
-        return self._selection(came, dropped, kept[:fitting], cut=len(kept) - fitting)
+            kept = [pair for pair in kept if room.takes(pair[0])]
+        return self._selection(came, dropped, kept, cut=room.cut)
 
-    def _fitting(self, texts: Sequence[_Text]) -> int:
-        """How many of the first texts fit the bounds."""
-        fitting = len(texts) if self.items is None else min(self.items, len(texts))
-        if self.bytes is None:
-            return fitting
-        room = self.bytes
-        for number, text in enumerate(texts[:fitting]):
-            room -= len(text) + 1
-            if room < 0:
-                return number
-        return fitting
-
-    def _selection(
-        self, came: int, dropped: Counter[str], kept: Sequence[tuple[_Text, Record]], *, cut: int
-    ) -> Selection:
+    def _selection(self, came: int, dropped: Counter[str], kept: Sequence[_Pair], *, cut: int) -> Selection:
         size = sum(len(text) + 1 for text, _ in kept)
         digest = sha256(b"\n".join(text for text, _ in kept)).hexdigest()
         manifest = Manifest(

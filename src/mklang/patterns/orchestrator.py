@@ -95,12 +95,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """One step: how it stands, the receipt of what passed, why it did not."""
+    """One step: how it stands, the receipt of what passed, why it did not. ``result`` is what passed, for a step that
+    is done; None when the journal's copy of it no longer passes."""
 
     id: str
     status: Status
     receipt: Receipt | None = None
     why: str = ""
+    result: Checked[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,12 +198,13 @@ class Orchestrator:
             passed.content()
             self.effect(task, passed, key)
         file.write(Ended(step=task.id, status="done"))
-        return StepReport(task.id, Status.DONE, passed.receipt)
+        return StepReport(task.id, Status.DONE, passed.receipt, result=passed)
 
     def _over(self, task: Task, known: Standing) -> StepReport:
         ended, receipt = known.ended, known.passed.receipt if known.passed else None
         if ended is not None and ended.status == "done":
-            return StepReport(task.id, Status.DONE, receipt)
+            found = self._again(known.passed) if known.passed else None
+            return StepReport(task.id, Status.DONE, receipt, result=found if isinstance(found, Checked) else None)
         return StepReport(task.id, Status.SKIPPED, receipt, ended.why if ended else "")
 
     def _again(self, passed: Passed) -> Checked[Any] | str:

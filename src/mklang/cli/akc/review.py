@@ -1,0 +1,80 @@
+"""``mklang akc review``: a person decides. There is no flag that decides instead."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from mklang.cli.exit_codes import ExitCode
+from mklang.cli.output import Output, one_line, output_options
+from mklang.errors import KnowledgeError
+from mklang.host.akc import Cycle, open_cycle, person
+from mklang.knowledge.ledger import Event
+from mklang.knowledge.proposals import read_proposal, waiting
+from mklang.knowledge.review import Reviewing
+from mklang.knowledge.terminal import Terminal
+
+
+@click.command(short_help="Decide what waits, one at a time, at a terminal.")
+@click.argument("names", nargs=-1, metavar="[PROPOSAL]...")
+@click.option("--list", "listed", is_flag=True, help="Only list what waits.")
+@output_options(json_when_piped=False)
+@click.pass_obj
+def command(told: str | None, names: tuple[str, ...], *, listed: bool, out: Output) -> int:
+    """Go through the proposals that wait, the oldest first, or through those that are named.
+
+    It takes a terminal and a code that stands in the text that is shown; no flag, variable, timer or model says yes.
+    Leaving (q, Ctrl-D, Ctrl-C) decides nothing.
+    """
+    cycle = open_cycle(told)
+    if listed:
+        return _list(cycle, out)
+    approvals = cycle.approvals()
+    with Terminal(os.environ, cycle.seam.elapsed) as terminal:
+        for row in approvals.settle():
+            terminal.say(f"{row.proposal}: a decision broke off; it is {row.event.value}")
+        reviewing = Reviewing(
+            home=cycle.home,
+            approvals=approvals,
+            terminal=terminal,
+            actor=person(),
+            nonce=cycle.seam.nonce,
+            editor=os.environ.get("VISUAL") or os.environ.get("EDITOR") or "",
+        )
+        return _go_through(reviewing, names or tuple(waiting(cycle.home, cycle.ledger())))
+
+
+def _go_through(reviewing: Reviewing, names: tuple[str, ...]) -> int:
+    terminal = reviewing.terminal
+    if not names:
+        terminal.say("nothing waits")
+    failed = False
+    for name in names:
+        try:
+            row = reviewing.one(name)
+        except KnowledgeError as error:
+            terminal.say(str(error))
+            failed = True
+            continue
+        if row is None:
+            terminal.say("left; nothing was decided")
+            break
+        done = f"written to {row.target}" if row.event is Event.APPROVED else row.event.value
+        terminal.say(f"{row.proposal}: {done}")
+    return ExitCode.FAILED if failed else ExitCode.OK
+
+
+def _list(cycle: Cycle, out: Output) -> int:
+    found = [read_proposal(cycle.home, name)[0] for name in waiting(cycle.home, cycle.ledger())]
+    if out.json:
+        items = [
+            {"id": one.id, "kind": one.kind, "target": one.target, "stake": one.stake, "why": one.why} for one in found
+        ]
+        out.wire({"command": "akc review", "ok": True, "items": items})
+        return ExitCode.OK
+    for one in found:
+        out.say(f"{one.id}  {one.kind} of {one_line(one.target)} ({one.stake})  {one_line(one.why, 80)}")
+    if not found:
+        out.aside("nothing waits")
+    return ExitCode.OK

@@ -8,7 +8,9 @@ import pytest
 
 from mklang.diagnostics import Severity
 from mklang.errors import ConfigError, DocumentError
-from mklang.host.config import Layer, Protocol, RuntimeConfig, config_folder, find_config, read_config
+from mklang.host.config import Layer, Protocol, RuntimeConfig, read_config
+from mklang.host.configuration import resolve
+from mklang.host.paths import config_folder
 from mklang.lang.models import Tier
 
 WORK = """\
@@ -108,7 +110,7 @@ def test_a_provider_that_is_not_there_is_named_with_those_that_are(tmp_path: Pat
 
 
 def found(explicit: str | None, environ: dict[str, str], system: Path) -> tuple[Layer, str] | None:
-    config = find_config(explicit, environ, system=system)
+    config = resolve(config=explicit, environ=environ, system=system).models
     return (config.layer, Path(config.path).parent.name) if config else None
 
 
@@ -129,22 +131,22 @@ def test_the_first_place_that_has_one_counts(tmp_path: Path) -> None:
 def test_a_configuration_that_was_named_must_exist(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.yaml")
     with pytest.raises(ConfigError, match="--config names"):
-        find_config(missing, {})
-    with pytest.raises(ConfigError, match="MKLANG_CONFIG names"):
-        find_config(None, {"MKLANG_CONFIG": missing})
+        resolve(config=missing, environ={})
+    with pytest.raises(ConfigError, match="MKLANG_CONFIG in the environment names"):
+        resolve(environ={"MKLANG_CONFIG": missing})
     with pytest.raises(DocumentError, match="directory"):
-        find_config(str(tmp_path), {})
+        resolve(config=str(tmp_path), environ={})
 
 
-def test_a_configuration_beside_the_machine_or_in_the_working_directory_is_not_looked_at(
+def test_a_configuration_beside_the_machine_or_loose_in_the_working_directory_is_not_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in (tmp_path, tmp_path / "config", tmp_path / "machines"):
+    for place in (tmp_path, tmp_path / "machines", tmp_path / "machines" / "config"):
         place.mkdir(exist_ok=True)
         (place / "runtime.yaml").write_text("not: [a configuration")
     monkeypatch.chdir(tmp_path)
     empty = {"MKLANG_CONFIG_DIR": str(tmp_path / "nothing")}
-    assert find_config(None, empty, system=tmp_path / "nothing.yaml") is None
+    assert resolve(environ=empty, system=tmp_path / "nothing.yaml").models is None
 
 
 def test_the_users_folder_follows_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:

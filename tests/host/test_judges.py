@@ -149,6 +149,15 @@ def test_a_map_of_tiers_gives_each_its_own_and_leaves_the_rest(tmp_path: Path) -
         ("{ mapping: noul, on_uncertain: stop }", [("bad-value", "judge.on_uncertain")]),
         ("{ mapping: noul, none: no }", [("bad-value", "judge.none")]),
         ("{ mapping: noul, calibrate: maybe }", [("wrong-type", "judge.calibrate")]),
+        (
+            "{ mapping: noul, provider: logprobs, base_url: 'http://x.example.com' }",
+            [("bad-value", "judge.base_url")],
+        ),
+        ("{ mapping: noul, provider: logprobs, base_url: 'http://10.0.0.5/v1' }", [("bad-value", "judge.base_url")]),
+        ("{ provider: jev, base_url: 'http://judge.local' }", [("bad-value", "judge.base_url")]),
+        ("{ provider: openai-decisions, base_url: 'https://u:p@x.example.com' }", [("bad-value", "judge.base_url")]),
+        ("{ provider: jev, base_url: 'http://[::1' }", [("bad-value", "judge.base_url")]),
+        ("{ provider: jev, base_url: judge }", [("bad-value", "judge.base_url")]),
         ("{ fast: { threshold: 0.5 } }", [("judge-key", "judge.fast.threshold")]),
         ("{ fast: a, slow: b }", [("unknown-key", "judge.slow")]),
         ("{ fast: [1] }", [("wrong-type", "judge.fast")]),
@@ -238,14 +247,14 @@ def test_the_variables_fill_in_what_the_configuration_leaves_open(tmp_path: Path
 def test_the_usual_key_may_stand_in_the_users_env_file(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    (home / ".env").write_text("TYPESAFE_API_KEY='from-env-file'\nMKLANG_JEV_NOUL_THRESHOLD=0.9\n")
+    (home / ".env").write_text("TYPESAFE_API_KEY='from-env-file'\nMKLANG_JEV_NOUL_THRESHOLD=0.55\n")
 
     def make(url: str) -> Models:
         return chosen(tmp_path, "jev", {"MKLANG_JEV_BASE_URL": url, "MKLANG_CONFIG_DIR": str(home)})
 
     verdict, (asked,) = verdict_of(make, Scripted(answers(0.6, 0.1)))
     assert asked.headers["authorization"] == "Bearer from-env-file"
-    assert verdict.threshold == 0.5
+    assert verdict.threshold == 0.55
 
 
 def test_what_the_configuration_says_stands_over_the_variables(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def nowhere(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def no_system_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("mklang.host.config.SYSTEM", tmp_path / "system.yaml")
+    monkeypatch.setattr("mklang.host.configuration.SYSTEM", tmp_path / "system.yaml")
 
 
 def configured(tmp_path: Path, text: str, environ: Mapping[str, str] | None = None, **options: Any) -> Models:

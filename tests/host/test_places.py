@@ -12,10 +12,11 @@ from mklang.engine.events import AnyEvent, ModelAsked
 from mklang.engine.requests import Produced, Usage
 from mklang.errors import ConfigError
 from mklang.host.config import read_config
-from mklang.host.keys import dotenv, key_in
+from mklang.host.configuration import resolve
 from mklang.host.models import Models, choose_models
 from mklang.host.places import Places, Surroundings, at_address
 from mklang.host.seam import REAL
+from mklang.host.variables import dotenv
 from mklang.lang.models import Tier
 from mklang.llm.profiles import PROFILES
 from tests.llm.asking import decide, write
@@ -206,7 +207,11 @@ def test_the_environment_counts_more_than_any_file(tmp_path: Path, monkeypatch: 
         (tmp_path / name / ".env").write_text(f"KEY={name}\nONLY_{name.upper()}=x\n")
     monkeypatch.chdir(tmp_path / "here")
     user = {"MKLANG_CONFIG_DIR": str(tmp_path / "user")}
-    assert key_in("KEY", {**user, "KEY": "set"}) == "set"
-    assert key_in("KEY", {**user, "KEY": " "}) == "here"
-    assert key_in("ONLY_USER", user) == "x"
-    assert key_in("NOWHERE", user) == ""
+
+    def value(name: str, **environ: str) -> str | None:
+        return resolve(environ={**user, **environ}).variables.get(name)
+
+    assert value("KEY", KEY="set") == "set"
+    assert value("KEY", KEY=" ") == "here"
+    assert value("ONLY_USER") == "x"
+    assert value("NOWHERE") is None

@@ -74,7 +74,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     monkeypatch.setattr(llm_lint_cli, "choose_models", choose)
-    monkeypatch.setattr(llm_lint_cli, "find_config", lambda *_: None)
+    monkeypatch.setattr(llm_lint_cli, "resolve", lambda **_: SimpleNamespace(models=None))
 
 
 @pytest.mark.rule("S5", "S9", "S13")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -29,7 +28,7 @@ from mklang.cli.output import Output, complain, is_terminal, to_json
 from mklang.engine.options import OnUncertain, RunOptions
 from mklang.errors import MklangError, UsageError
 from mklang.hooks.registry import HookRegistry
-from mklang.host.config import find_config
+from mklang.host.configuration import resolve
 from mklang.host.inspection import Inspected
 from mklang.host.judge_config import Manner
 from mklang.host.models import Models, choose_models
@@ -158,7 +157,7 @@ class _Measuring:
     def _who(self) -> str:
         """Who answers, so that the answers of others are not taken for theirs: ids, parameters, the configuration."""
         models, asked = self.models, self.flags.models
-        found = None if asked["base_url"] else find_config(asked["config"], os.environ)
+        found = None if asked["base_url"] else resolve(config=asked["config"]).models
         config = blake2b(Path(found.path).read_bytes(), digest_size=8).hexdigest() if found is not None else ""
         tiers = sorted((tier.value, model.model, sorted(model.params.items())) for tier, model in models.tiers.items())
         judges = sorted((tier.value, name) for tier, name in models.judged_by.items())

@@ -1,22 +1,23 @@
-"""The runtime configuration: which providers there are, and which model each tier of them stands for (L96, L97, L99).
+"""One file of the runtime configuration: providers with the models of their tiers, tools, plug-ins (L96, L97).
 
-Read like any other document: with places, every problem in one pass. It is looked for where the person or the machine's
-administrator put it, never beside a machine: a document's folder tells mklang nothing about keys and addresses.
+Read like any other document: with places, every problem in one pass. Which files count, and what of them, is settled in
+:mod:`mklang.host.configuration`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 
-from mklang.diagnostics import Diagnostic, has_errors
+from mklang.diagnostics import Diagnostic, Severity, has_errors
 from mklang.errors import ConfigError, DocumentError
+from mklang.host.config_guarded import guarded_in
 from mklang.host.config_maps import by_name, fields_of, key_of
 from mklang.host.judge_config import NO_JUDGES, Judges, read_judges
+from mklang.host.knobs import Said, read_knobs
 from mklang.host.model_config import (
     NO_FALLBACKS,
     Fallbacks,
@@ -37,9 +38,6 @@ from mklang.llm.jev import is_reserved, why_no_writer
 from mklang.llm.pricing import OwnPrice
 from mklang.llm.retry import Limits
 
-FILE = "runtime.yaml"
-SYSTEM = Path("/etc/mklang") / FILE
-
 
 class Protocol(Enum):
     """How a provider is spoken to. ``auto`` goes by its name; ``embedded`` runs GGUF files in this process."""
@@ -55,6 +53,7 @@ class Layer(Enum):
 
     EXPLICIT = "explicit"
     ENV = "env"
+    PROJECT = "project"
     USER = "user"
     SYSTEM = "system"
 
@@ -64,6 +63,7 @@ class ProviderConfig:
     """One provider as configured. A tier without an entry in ``judges`` is judged by its own model (L60).
 
     ``tiers`` has each tier's first model, ``fallbacks`` those after it. ``timeout`` bounds one request, in seconds.
+    ``guarded`` is what an untrusted folder may not say about a provider, each with its place.
     """
 
     name: str
@@ -78,17 +78,22 @@ class ProviderConfig:
     limits: Limits = field(default_factory=Limits)
     timeout: float | None = None
     prices: Mapping[str, OwnPrice] = field(default_factory=lambda: MappingProxyType({}))
+    guarded: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeConfig:
-    """A configuration that was read without errors. ``folder`` is what relative paths in it are relative to."""
+    """The providers of a configuration without errors. ``folder`` is what relative paths in it are relative to.
+
+    Of one that is not ``trusted``, no provider can be used that says what only a trusted folder may say.
+    """
 
     path: str
     layer: Layer
     active: str
     providers: Mapping[str, ProviderConfig]
     warnings: tuple[Diagnostic, ...] = ()
+    trusted: bool = True
 
     @property
     def folder(self) -> Path:
@@ -96,65 +101,70 @@ class RuntimeConfig:
         return Path(self.path).parent
 
     def provider(self, name: str | None = None) -> ProviderConfig:
-        """The provider of that name, or the active one. Raises ``ConfigError`` naming those there are."""
+        """The provider of that name, or the active one.
+
+        Raises ``ConfigError`` naming those there are, ``DocumentError`` for what an untrusted folder says about it.
+        """
         wanted = name or self.active
         if wanted not in self.providers:
             meant = closest(wanted, self.providers)
             hint = f"; did you mean '{meant}'?" if meant else ""
             raise ConfigError(f"{self.path} has no provider '{wanted}', only {', '.join(self.providers)}{hint}")
-        return self.providers[wanted]
+        found = self.providers[wanted]
+        if found.guarded and not self.trusted:
+            raise DocumentError(replace(problem, severity=Severity.ERROR) for problem in found.guarded)
+        return found
 
 
-def find_config(
-    explicit: str | None, environ: Mapping[str, str], *, system: Path | None = None
-) -> RuntimeConfig | None:
-    """The first configuration there is: ``--config``, ``MKLANG_CONFIG``, the user's, the system's; None without any.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileConfig:
+    """What one file says: about providers, if anything, about tools and plug-ins by knob, and its text."""
 
-    Raises ``ConfigError`` when one that was named does not exist, ``DocumentError`` with every problem in the file.
-    """
-    named = ((explicit, Layer.EXPLICIT, "--config"), (environ.get("MKLANG_CONFIG"), Layer.ENV, "MKLANG_CONFIG"))
-    for path, layer, origin in named:
-        if path:
-            if not Path(path).exists():
-                raise ConfigError(f"{origin} names '{path}', and there is no such file")
-            return read_config(path, layer)
-    for place, layer in ((config_folder(environ) / FILE, Layer.USER), (system or SYSTEM, Layer.SYSTEM)):
-        if place.exists():
-            return read_config(os.fspath(place), layer)
-    return None
-
-
-def config_folder(environ: Mapping[str, str]) -> Path:
-    """The user's configuration directory (L100); it may not exist."""
-    own = environ.get("MKLANG_CONFIG_DIR")
-    if own:
-        return Path(own)
-    base = environ.get("XDG_CONFIG_HOME")
-    return (Path(base) if base else Path.home() / ".config") / "mklang"
+    path: str
+    layer: Layer
+    runtime: RuntimeConfig | None
+    knobs: Mapping[str, Said]
+    warnings: tuple[Diagnostic, ...]
+    text: str
 
 
 def read_config(path: str, layer: Layer = Layer.EXPLICIT) -> RuntimeConfig:
+    """Read a file that has providers. Raises ``DocumentError`` with every problem found in it."""
+    runtime = read_file_config(path, layer).runtime
+    if runtime is None:
+        message = "a configuration needs 'active' and 'providers'"
+        raise DocumentError([Diagnostic(code="missing-key", message=message, path=path)])
+    return runtime
+
+
+def read_file_config(path: str, layer: Layer = Layer.EXPLICIT) -> FileConfig:
     """Read a configuration file. Raises ``DocumentError`` with every problem found in it."""
     source, problems = read_source(path)
     if source is None:
         raise DocumentError(problems)
     root, problems = compose(source)
     findings = Findings(path)
-    config = _read_root(root, findings, path, layer) if root is not None else None
+    found = (
+        _read_root(
+            root, findings, FileConfig(path=path, layer=layer, runtime=None, knobs={}, warnings=(), text=source.text)
+        )
+        if root is not None
+        else None
+    )
     if root is None and not problems:
         problems = (Diagnostic(code="config-empty", message="this configuration is empty", path=path),)
-    found = (*problems, *findings.everything())
-    if config is None or has_errors(found):
-        raise DocumentError(found)
-    return RuntimeConfig(
-        path=path, layer=layer, active=config.active, providers=config.providers, warnings=tuple(found)
-    )
+    everything = (*problems, *findings.everything())
+    if found is None or has_errors(everything):
+        raise DocumentError(everything)
+    runtime = replace(found.runtime, warnings=everything) if found.runtime else None
+    return replace(found, runtime=runtime, warnings=everything)
 
 
 _ROOT = by_name(
-    key_of("active", required=True),
-    key_of("providers", Shape.VALUES, required=True),
-    key_of("tools", Shape.VALUES),  # belongs to the tools; not read here
+    key_of("active"),
+    key_of("providers", Shape.VALUES),
+    key_of("tools", Shape.VALUES),
+    key_of("plugins", Shape.VALUES),
 )
 _PROVIDER = by_name(
     key_of("tiers", Shape.VALUES, required=True),
@@ -173,22 +183,32 @@ _TIERS = by_name(*[key_of(tier.value, required=True) for tier in Tier])
 _PARAMS = by_name(*[key_of(tier.value, Shape.VALUES) for tier in Tier])
 
 
-def _read_root(root: Node, findings: Findings, path: str, layer: Layer) -> RuntimeConfig | None:
+def _read_root(root: Node, findings: Findings, file: FileConfig) -> FileConfig | None:
     fields = fields_of(root, _ROOT, findings, "")
     if fields is None:
         return None
+    knobs = read_knobs(fields)
+    if not {"active", "providers"} & fields.entries.keys() and {"tools", "plugins"} & fields.entries.keys():
+        return replace(file, knobs=knobs)
     active = fields.text("active")
     providers = {
-        name: _read_provider(name, value, findings) for name, (_, value) in (fields.mapping("providers") or {}).items()
+        name: _read_provider(name, value, findings, file.path)
+        for name, (_, value) in (fields.mapping("providers") or {}).items()
     }
-    if "providers" in fields and active is not None and active not in providers:
+    for name in ("active", "providers"):
+        if name not in fields and (name == "active" or file.layer is not Layer.PROJECT):
+            fields.missing(name, "a configuration")
+    if "providers" in fields and active is not None and active not in providers and file.layer is not Layer.PROJECT:
         meant = closest(active, providers)
         hint = f"did you mean '{meant}'?" if meant else ""
         fields.problem("unknown-provider", "active", f"there is no provider '{active}'", hint=hint)
-    return RuntimeConfig(path=path, layer=layer, active=active or "", providers=MappingProxyType(providers))
+    runtime = RuntimeConfig(
+        path=file.path, layer=file.layer, active=active or "", providers=MappingProxyType(providers)
+    )
+    return replace(file, runtime=runtime, knobs=knobs)
 
 
-def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
+def _read_provider(name: str, node: Node, findings: Findings, path: str) -> ProviderConfig:
     where = below("providers", name)
     fields = fields_of(node, _PROVIDER, findings, where)
     if fields is None:
@@ -207,6 +227,7 @@ def _read_provider(name: str, node: Node, findings: Findings) -> ProviderConfig:
         limits=read_limits(fields),
         timeout=read_timeout(fields),
         prices=read_prices(fields),
+        guarded=tuple(guarded_in(fields, path)),
     )
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from mklang.engine.options import OnUncertain
 from mklang.errors import ConfigError
 from mklang.host.judge_config import JudgeConfig, Judges, Manner, NoulProvider
-from mklang.host.keys import KeyPlaces, find_key, key_in
+from mklang.host.keys import KeyPlaces, find_key
 from mklang.lang.models import Tier
 from mklang.llm import decisions, jev, logprob
 from mklang.llm.addresses import is_loopback
@@ -139,7 +139,7 @@ def _system_one(config: JudgeConfig, around: Around) -> tuple[NoulBackend, str]:
         url = jev.systemone_url(base_url)
     except ConfigError as error:
         raise ConfigError(f"{BASE_URL_VARIABLE if from_variable else around.config}: {error}") from None
-    needless = is_loopback(url) and not key_in(jev.KEY_VARIABLE, around.environ)
+    needless = is_loopback(url) and not around.environ.get(jev.KEY_VARIABLE, "").strip()
     usual = None if config.base_url or needless else jev.KEY_VARIABLE
     key = find_key(_places(config, around, NoulProvider.JEV, usual), around.environ)
     backend = jev.SystemOne(url, traffic=around.traffic(), api_key=key, model=config.model or jev.MODEL)

@@ -6,18 +6,17 @@ which the same person wrote; a key from the environment goes to the address give
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mklang.diagnostics import Diagnostic
 from mklang.engine.options import OnUncertain
-from mklang.errors import ConfigError, UsageError
-from mklang.host.config import ProviderConfig, RuntimeConfig, find_config
+from mklang.errors import ConfigError, DocumentError, UsageError
+from mklang.host.config import ProviderConfig, RuntimeConfig
+from mklang.host.configuration import Configuration, resolve
 from mklang.host.judge_config import NO_JUDGES, JudgeConfig, Judges, Manner, NoulProvider
 from mklang.host.judging import Around, Judging, Writers, make_judging
-from mklang.host.keys import key_in
 from mklang.host.places import Place, Places, Surroundings, at_address, in_process
 from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
@@ -71,7 +70,7 @@ class Models:
 
 def choose_models(
     *,
-    config: str | None = None,
+    config: Configuration | str | None = None,
     provider: str | None = None,
     model: str | None = None,
     base_url: str | None = None,
@@ -84,17 +83,19 @@ def choose_models(
     ``base_url`` with ``model`` is one model at an endpoint; a ``model`` that is a file, or ends in ``.gguf``, runs in
     this process; any other ``model`` replaces every tier's of the configured provider. Without these the configuration
     decides (L99), and without one the embedded model answers. ``judge`` says how is judged, whatever the configuration
-    says: a judge that is configured that way stays, else each tier's own model judges. Raises ``UsageError`` for a
-    combination that means nothing, ``ConfigError``, ``MissingExtra``, and ``DocumentError`` for a configuration with
-    problems.
+    says: a judge that is configured that way stays, else each tier's own model judges. ``config`` is a configuration
+    that is settled already, or the file of ``--config``, settled with the variables in ``environ``. Raises
+    ``UsageError`` for a combination that means nothing, ``ConfigError``, ``MissingExtra``, and ``DocumentError`` for a
+    configuration with problems.
     """
     relay, clock = Relay(seam.elapsed), RunClock(seam.elapsed)
-    around = Surroundings(environ=os.environ if environ is None else environ, seam=seam, watch=relay, patience=clock)
+    if base_url and (not model or provider or isinstance(config, str)):
+        raise UsageError("--base-url goes with --model NAME, and with no --provider or --config")
+    settled = config if isinstance(config, Configuration) else resolve(config=config, environ=environ)
+    around = Surroundings(environ=settled.variables, seam=seam, watch=relay, patience=clock)
     if model and is_reserved(model):
         raise UsageError(f"--model {model}: {why_no_writer(model)}")
-    if base_url:
-        if not model or provider or config:
-            raise UsageError("--base-url goes with --model NAME, and with no --provider or --config")
+    if base_url and model:
         chosen = _at_endpoint(base_url, model, around)
     elif model and (model.lower().endswith(".gguf") or Path(model).is_file()):
         if provider:
@@ -103,8 +104,9 @@ def choose_models(
             LocalModel(model, watch=relay, patience=clock), Path(model).stem, f"using {Path(model).name}"
         )
     else:
-        chosen = _from_configuration(find_config(config, around.environ), provider, model, around)
-    return _models(chosen, judge, around, relay=relay, clock=clock)
+        chosen = _from_configuration(settled, provider, model, around)
+    models = _models(chosen, judge, around, relay=relay, clock=clock)
+    return replace(models, warnings=(*settled.warnings, *settled.refused))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +124,16 @@ class _Chosen:
 
 
 def _from_configuration(
-    config: RuntimeConfig | None, provider: str | None, model: str | None, around: Surroundings
+    settled: Configuration, provider: str | None, model: str | None, around: Surroundings
 ) -> _Chosen:
+    config = settled.models
     if config is not None:
-        return _configured(config, config.provider(provider), model, around)
+        try:
+            return _configured(config, config.provider(provider), model, around)
+        except DocumentError as error:  # everything the folder tried is named at once
+            named = {problem.where for problem in error.diagnostics}
+            others = (problem for problem in settled.refused if problem.where not in named)
+            raise DocumentError((*error.diagnostics, *others)) from None
     if model or provider:
         asked = f"--provider {provider}" if provider else f"--model {model}"
         raise UsageError(f"{asked} needs a runtime.yaml, and there is none; or say --base-url URL --model NAME")
@@ -138,9 +146,9 @@ def _from_configuration(
 
 def _at_endpoint(base_url: str, model: str, around: Surroundings) -> _Chosen:
     """One model at an address from the command line. OPENAI_API_KEY is for services, not for a http server nearby."""
-    key = key_in("MKLANG_API_KEY", around.environ)
+    key = around.environ.get("MKLANG_API_KEY", "")
     if not key and not is_open(base_url):
-        key = key_in("OPENAI_API_KEY", around.environ)
+        key = around.environ.get("OPENAI_API_KEY", "")
     place = at_address(base_url, key or None, around)
     return _Chosen(place=place, ids=dict.fromkeys(Tier, model), notice=f"using {model} {place.where}")
 
@@ -216,7 +224,6 @@ def _models(chosen: _Chosen, manner: Manner | None, around: Surroundings, *, rel
         unpriced=_unpriced(chosen, judging, prices),
         relay=relay,
         clock=clock,
-        warnings=config.warnings if config else (),
     )
 
 

@@ -21,12 +21,15 @@ from mklang.engine.outcome import Outcome
 from mklang.engine.run import arun
 from mklang.errors import ConfigError, DocumentError
 from mklang.hooks.registry import HookRegistry
+from mklang.host.configuration import Configuration, resolve
 from mklang.host.guards import EFFECTS, NO_GUARDS, RunGuards, guards_of, unguarded
 from mklang.host.inputs import undeclared
 from mklang.host.judge_config import Manner
 from mklang.host.layers import SUFFIXES, bundled_names
 from mklang.host.library import callees_of, library_around, locate
 from mklang.host.models import Models, choose_models
+from mklang.host.parts import Parts, parts_of
+from mklang.host.reach import Told
 from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import HookCondition, Machine, Tool
@@ -36,7 +39,6 @@ from mklang.oracles.judge_log import LoggedOracle
 from mklang.oracles.live import LiveOracle
 from mklang.oracles.timed import TimedOracle
 from mklang.tools.registry import ToolRegistry
-from mklang.tools.tool import HostTool, ToolFunction
 
 CLOCKS = ("today", "now")
 """Context keys that the host fills when a machine declares them and nobody gave them a value (L64)."""
@@ -48,7 +50,8 @@ class Order:
 
     ``guards`` is a further file of bindings; ``strict_effects`` refuses machines that act on what no guard looks at.
     ``judge`` says how decisions are judged, over what is configured. ``run_seconds`` bounds the run,
-    ``request_seconds`` one request; None means no bound.
+    ``request_seconds`` one request; None means no bound. ``workspace`` is the folder of the file tools and
+    ``allow_write`` whether they may write there, over what is configured.
     """
 
     path: str
@@ -64,6 +67,8 @@ class Order:
     strict_effects: bool = False
     run_seconds: float | None = None
     request_seconds: float | None = None
+    workspace: str | None = None
+    allow_write: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,19 +149,22 @@ def assemble(
     *,
     tools: ToolRegistry | None = None,
     hooks: HookRegistry | None = None,
+    configuration: Configuration | None = None,
     seam: Seam = REAL,
 ) -> Session:
-    """Put a run of machines together that are loaded already. Raises ``ConfigError`` or ``MissingExtra``, and
-    ``DocumentError`` where ``order.strict_effects`` refuses them (L123)."""
-    own: dict[str, HostTool | ToolFunction] = {**loaded.guards.tools, **(tools or {})}
-    tools = ToolRegistry(own)
-    chosen = _with_effects(order.options, tools)
+    """Put a run of machines together that are loaded already. ``configuration`` is one that is settled.
+
+    Raises ``ConfigError`` or ``MissingExtra``, and ``DocumentError`` where ``order.strict_effects`` refuses them (L123).
+    """
+    settled = configuration or resolve(config=order.config)
+    told = Told(workspace=order.workspace, allow_write=order.allow_write)
+    parts = parts_of(settled, loaded.guards, told=told, tools=tools, hooks=hooks)
+    tools, hooks, chosen = parts.tools, parts.hooks, _with_parts(order.options, parts)
     if order.strict_effects:
         check_effects(loaded, chosen)
-    hooks = HookRegistry({**loaded.guards.hooks, **(hooks or {})})
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
     models = choose_models(
-        config=order.config,
+        config=order.config if order.base_url else settled,
         provider=order.provider,
         model=order.model,
         base_url=order.base_url,
@@ -193,10 +201,13 @@ def assemble(
     return session
 
 
-def _with_effects(options: RunOptions, tools: ToolRegistry) -> RunOptions:
+def _with_parts(options: RunOptions, parts: Parts) -> RunOptions:
     """The options with what the tools say they do, under what was said about them on purpose (L77)."""
-    known = tools.effects | dict(options.tool_effects)
-    return msgspec.structs.replace(options, tool_effects=known) if known else options
+    return msgspec.structs.replace(
+        options,
+        tool_effects=parts.tools.effects | dict(options.tool_effects),
+        structured_tools=options.structured_tools | parts.structured,
+    )
 
 
 def check_prices(session: Session) -> None:

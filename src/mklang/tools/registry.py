@@ -27,11 +27,12 @@ BUILTIN: Mapping[str, HostTool] = MappingProxyType({CALC.name: CALC})
 class ToolRegistry(Mapping[str, HostTool]):
     """The tools of one host, immutable; the host's own stand before the built-in ones (L55, L105)."""
 
-    __slots__ = ("_named",)
+    __slots__ = ("_named", "given")
 
     def __init__(self, tools: Mapping[str, HostTool | ToolFunction] | Iterable[HostTool] | None = None) -> None:
         """``tools`` are tools, or functions that take one map, by name. Raises ``ConfigError`` for a name twice."""
-        self._named = MappingProxyType({**BUILTIN, **named_tools(tools or {})})
+        self.given: Mapping[str, HostTool] = MappingProxyType(named_tools(tools or {}))
+        self._named = MappingProxyType({**BUILTIN, **self.given})
 
     def __getitem__(self, name: str) -> HostTool:
         """The tool of that name. Raises ``UnknownTool`` naming what exists."""

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from yaml.nodes import MappingNode
+from yaml.nodes import MappingNode, SequenceNode
 
 from mklang.engine.options import OnUncertain
+from mklang.errors import ConfigError
 from mklang.host.config_maps import by_name, fields_of, key_of, share
 from mklang.lang.fields import Fields, below
 from mklang.lang.models import Tier
 from mklang.lang.vocabulary import Shape
 from mklang.lang.yaml_tree import Node
+from mklang.llm.addresses import check_closed_url
 from mklang.llm.jev import is_reserved
 
 
@@ -129,6 +131,9 @@ def _read_tiers(node: Node, provider: Fields, where: str) -> Judges:
 
 def _by_id(fields: Fields, name: str) -> JudgeConfig | None:
     """A judge given by its model's id; a reserved id is System One's (S32)."""
+    if isinstance(fields.entries[name][1], SequenceNode):
+        fields.wrong_type(name, "a model's id, or a map that says how")
+        return None
     model = fields.text(name)
     if model is None:
         return None
@@ -159,10 +164,21 @@ def _read_map(node: Node, provider: Fields, where: str) -> JudgeConfig | None:
         on_uncertain=OnUncertain(fields.choice("on_uncertain") or OnUncertain.FLAG.value),
         ask_none=fields.choice("none") != "default",
         calibrate=fields.boolean("calibrate"),
-        base_url=fields.text("base_url"),
+        base_url=_address(fields),
         api_key_env=fields.text("api_key_env"),
         api_key_file=fields.text("api_key_file"),
     )
+
+
+def _address(fields: Fields) -> str | None:
+    """The judge's own address. Stricter than for models: what is judged, and a key, go there by ``https`` only, or to
+    this machine."""
+    base_url = fields.text("base_url")
+    try:
+        return None if base_url is None else check_closed_url(base_url)
+    except ConfigError as error:
+        fields.problem("bad-value", "base_url", str(error))
+        return None
 
 
 def _misplaced(

@@ -14,7 +14,7 @@ from mklang.errors import ConfigError
 from mklang.host.config import Protocol, ProviderConfig, RuntimeConfig
 from mklang.host.keys import KeyPlaces, beside, find_key
 from mklang.host.seam import Seam
-from mklang.llm.addresses import is_loopback
+from mklang.llm.addresses import check_url, is_loopback
 from mklang.llm.anthropic import AnthropicMessages
 from mklang.llm.base import Backend
 from mklang.llm.local import EMBEDDED_NAME, LocalModel
@@ -107,22 +107,19 @@ class Places:
         base_url = provider.base_url or profile.base_url
         if base_url is None:
             raise ConfigError(f"{self._config.path}: provider '{provider.name}' needs a base_url")
+        try:
+            base_url = check_url(base_url)
+        except ConfigError as error:
+            raise ConfigError(f"{self._config.path}: provider '{provider.name}': {error}") from None
         key = find_key(self._key_places(provider, profile), self._around.environ)
         traffic = self._around.traffic_to(base_url, provider.limits)
-        timeout = provider.timeout or TIMEOUT
+        timeout, watch = provider.timeout or TIMEOUT, self._around.watch
         endpoint: OpenAICompat | AnthropicMessages
         if _api(provider, profile) is Api.MESSAGES:
-            endpoint = AnthropicMessages(
-                base_url, traffic=traffic, api_key=key, timeout=timeout, watch=self._around.watch
-            )
+            endpoint = AnthropicMessages(base_url, traffic=traffic, api_key=key, timeout=timeout, watch=watch)
         else:
             endpoint = OpenAICompat(
-                base_url,
-                traffic=traffic,
-                api_key=key,
-                timeout=timeout,
-                dialect=profile.dialect,
-                watch=self._around.watch,
+                base_url, traffic=traffic, api_key=key, timeout=timeout, dialect=profile.dialect, watch=watch
             )
         price = _Prices(provider.prices, table=profile.prices, free=profile.free)
         return Place(
@@ -168,9 +165,10 @@ def _api(provider: ProviderConfig, profile: Profile) -> Api:
 
 def at_address(base_url: str, key: str | None, around: Surroundings) -> Place:
     """A place from the command line. A server on this machine costs nothing; a known address has its provider's
-    prices."""
+    prices. Raises ``ConfigError`` for an address that may not be used."""
+    base_url = check_url(base_url)
     traffic = around.traffic_to(base_url)
-    known = next((profile for profile in PROFILES.values() if profile.base_url == base_url.rstrip("/")), _UNKNOWN)
+    known = next((profile for profile in PROFILES.values() if profile.base_url == base_url), _UNKNOWN)
     endpoint = OpenAICompat(base_url, traffic=traffic, api_key=key, dialect=known.dialect, watch=around.watch)
     return Place(
         name="endpoint",

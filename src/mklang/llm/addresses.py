@@ -29,14 +29,25 @@ def check_url(base_url: str) -> str:
     return base_url.strip().rstrip("/")
 
 
+def check_closed_url(base_url: str) -> str:
+    """The same for what nobody on the way may read: ``https``, or this machine."""
+    base = check_url(base_url)
+    if is_open(base):
+        raise ConfigError(f"base_url '{base}' uses http for another machine: use https")
+    return base
+
+
 def is_loopback(base_url: str) -> bool:
     """Whether the address is on this machine."""
     return _is_loopback(urlsplit(base_url).hostname or "")
 
 
 def is_open(base_url: str) -> bool:
-    """Whether what is sent there can be read on the way: http to another machine."""
-    return urlsplit(base_url).scheme == "http" and not is_loopback(base_url)
+    """Whether what is sent there can be read on the way: http to another machine, or no address at all."""
+    try:
+        return urlsplit(base_url).scheme == "http" and not is_loopback(base_url)
+    except ValueError:
+        return True
 
 
 def _url_problem(url: SplitResult, host: str) -> str:

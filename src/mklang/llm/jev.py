@@ -7,13 +7,11 @@ it chooses the first condition that reaches the threshold, not the likeliest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
 
 from mklang.engine.requests import Usage
-from mklang.errors import ConfigError
 from mklang.lang.models import Tier
 from mklang.lang.values import Json
-from mklang.llm.addresses import check_url, is_loopback
+from mklang.llm.addresses import check_closed_url
 from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
 from mklang.llm.noul import Chances, NoulJudge, NoulSettings, Questions, most_for
 from mklang.llm.retry import Traffic
@@ -47,9 +45,7 @@ def systemone_url(base_url: str) -> str:
 
     Stricter than for models: ``https``, or this machine.
     """
-    base = check_url(base_url)
-    if urlsplit(base).scheme != "https" and not is_loopback(base):
-        raise ConfigError(f"the judge's base_url '{base}' uses http for another machine: use https")
+    base = check_closed_url(base_url)
     if base.endswith("/systemone"):
         return base
     return f"{base}/systemone" if base.endswith("/v1") else f"{base}/v1/systemone"

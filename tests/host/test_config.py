@@ -79,6 +79,22 @@ providers:
 
 
 @pytest.mark.parametrize(
+    "url",
+    [
+        "http://models.example.com/v1",
+        "ftp://x.example.com",
+        "https://u:p@x.example.com",
+        "http://[::1",
+        "models",
+        "'/v1'",
+    ],
+)
+def test_an_address_that_may_not_be_used_is_said_with_its_place(tmp_path: Path, url: str) -> None:
+    text = WORK.replace("http://localhost:8080/v1", url)
+    assert [found[1:] for found in problems(tmp_path, text)] == [("bad-value", "providers.work.base_url")]
+
+
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("", "config-empty"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -232,6 +233,27 @@ def test_a_key_file_that_cannot_be_used_is_said_so_without_its_content(tmp_path:
     assert "cannot be read: not UTF-8" in refused(b"\xff\xff")
     assert "its api_key_file is empty" in refused(b"\n")
     assert "sekret" not in refused(b"sekret one\nsekret two")
+    assert "runtime.yaml: provider 'work': the API key holds" in refused(b"sekret one\nsekret two")
+    assert "sekret" not in refused(b"sekret " * 100_000)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_a_key_file_that_might_never_end_is_not_opened(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/zero") if kind == "device" else tmp_path / "key"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    text = provider(protocol="openai_compat", base_url="http://localhost/v1", api_key_file=str(path))
+    with pytest.raises(ConfigError, match="cannot be read: it is no file"):
+        configured(tmp_path, text)
+
+
+def test_a_key_that_stands_where_a_variables_name_belongs_is_refused_and_not_shown(tmp_path: Path) -> None:
+    text = provider(protocol="openai_compat", base_url="http://localhost/v1", api_key_env="sk-geheim-4711")
+    with pytest.raises(ConfigError, match="the api_key_env of provider 'work' is no variable's name") as caught:
+        configured(tmp_path, text)
+    assert "geheim" not in str(caught.value)
 
 
 def test_keys_appear_in_no_repr(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from mklang.diagnostics import Diagnostic, Severity, has_errors
 from mklang.errors import ConfigError, DocumentError
 from mklang.host.config_guarded import guarded_in
-from mklang.host.config_maps import by_name, fields_of, key_of
+from mklang.host.config_maps import address, by_name, fields_of, key_of
 from mklang.host.judge_config import NO_JUDGES, Judges, read_judges
 from mklang.host.knobs import Said, read_knobs
 from mklang.host.model_config import (
@@ -33,6 +33,7 @@ from mklang.lang.models import Tier
 from mklang.lang.values import thaw
 from mklang.lang.vocabulary import Shape, closest
 from mklang.lang.yaml_tree import Node, compose
+from mklang.llm.addresses import check_url
 from mklang.llm.base import RESERVED_PARAMS, Params
 from mklang.llm.jev import is_reserved, why_no_writer
 from mklang.llm.pricing import OwnPrice
@@ -218,7 +219,7 @@ def _read_provider(name: str, node: Node, findings: Findings, path: str) -> Prov
         name=name,
         tiers=MappingProxyType({tier: listed[0] for tier, listed in models.items()}),
         protocol=Protocol(fields.choice("protocol") or "auto"),
-        base_url=fields.text("base_url"),
+        base_url=address(fields, "base_url", check_url),
         api_key_env=fields.text("api_key_env"),
         api_key_file=fields.text("api_key_file"),
         judges=read_judges(fields),

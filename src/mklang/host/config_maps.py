@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from mklang.diagnostics import Severity
+from mklang.errors import ConfigError
 from mklang.lang.fields import Fields, Findings, below, check_tag, plain_value, read_map
 from mklang.lang.vocabulary import Key, Shape, TextRule, closest
 from mklang.lang.yaml_tree import Node, Position
@@ -53,6 +54,21 @@ def fields_of(node: Node, keys: Mapping[str, Key], findings: Findings, where: st
         if known.required and known.name not in entries:
             fields.missing(known.name, what)
     return fields
+
+
+def address(fields: Fields, name: str, check: Callable[[str], str]) -> str | None:
+    """An address that passes a check; None when it is absent, or when the check raises, which is then noted.
+
+    One that may hold a password is left for whoever connects to refuse: a problem shows the line it stands in.
+    """
+    written = fields.text(name)
+    if written is None or "@" in written:
+        return written
+    try:
+        return check(written)
+    except ConfigError as error:
+        fields.problem("bad-value", name, str(error))
+        return None
 
 
 def share(fields: Fields, name: str) -> float | None:

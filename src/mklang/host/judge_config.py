@@ -14,8 +14,7 @@ from types import MappingProxyType
 from yaml.nodes import MappingNode, SequenceNode
 
 from mklang.engine.options import OnUncertain
-from mklang.errors import ConfigError
-from mklang.host.config_maps import by_name, fields_of, key_of, share
+from mklang.host.config_maps import address, by_name, fields_of, key_of, share
 from mklang.lang.fields import Fields, below
 from mklang.lang.models import Tier
 from mklang.lang.vocabulary import Shape
@@ -164,21 +163,11 @@ def _read_map(node: Node, provider: Fields, where: str) -> JudgeConfig | None:
         on_uncertain=OnUncertain(fields.choice("on_uncertain") or OnUncertain.FLAG.value),
         ask_none=fields.choice("none") != "default",
         calibrate=fields.boolean("calibrate"),
-        base_url=_address(fields),
+        # Stricter than for models: what is judged, and a key, go there by https only, or to this machine.
+        base_url=address(fields, "base_url", check_closed_url),
         api_key_env=fields.text("api_key_env"),
         api_key_file=fields.text("api_key_file"),
     )
-
-
-def _address(fields: Fields) -> str | None:
-    """The judge's own address. Stricter than for models: what is judged, and a key, go there by ``https`` only, or to
-    this machine."""
-    base_url = fields.text("base_url")
-    try:
-        return None if base_url is None else check_closed_url(base_url)
-    except ConfigError as error:
-        fields.problem("bad-value", "base_url", str(error))
-        return None
 
 
 def _misplaced(

@@ -135,7 +135,7 @@ def resolve(
         variables=variables,
         places=places,
         files=tuple(one if one.layer is not Layer.PROJECT or trusted else _held_back(one, project) for one in files),
-        models=_models(files, trusted),
+        models=_models(files, trust),
         refused=tuple(_worded(problem, trust) for problem in refused),
         warnings=tuple(problem for one in files for problem in one.warnings),
     )
@@ -209,7 +209,7 @@ def _commands(project: Path, file: FileConfig) -> Iterator[tuple[str, bytes]]:
                     continue
 
 
-def _models(files: tuple[FileConfig, ...], trusted: bool) -> RuntimeConfig | None:
+def _models(files: tuple[FileConfig, ...], trust: Trust) -> RuntimeConfig | None:
     """The providers of the first file that has any; a project's are completed from the file below."""
     having = [file.runtime for file in files if file.runtime is not None]
     if not having:
@@ -219,8 +219,13 @@ def _models(files: tuple[FileConfig, ...], trusted: bool) -> RuntimeConfig | Non
         return first
     below = having[1] if len(having) > 1 else None
     others = {name: _at_home(provider, below.folder) for name, provider in below.providers.items()} if below else {}
-    own = {name: _completed(provider, others.get(name)) for name, provider in first.providers.items()}
-    merged = replace(first, providers={**others, **own}, trusted=trusted)
+    own = {
+        name: replace(
+            _completed(provider, others.get(name)), guarded=tuple(_worded(one, trust) for one in provider.guarded)
+        )
+        for name, provider in first.providers.items()
+    }
+    merged = replace(first, providers={**others, **own}, trusted=trust is Trust.TRUSTED)
     if not merged.providers:
         raise ConfigError(f"{first.path} names the provider '{first.active}', and no configuration has it")
     return merged

@@ -15,7 +15,7 @@ from mklang.lang.vocabulary import closest
 from mklang.llm.addresses import check_url
 from mklang.tools.envelope import ToolProblem
 from mklang.tools.http import LOOKING, TIMEOUT, HttpRules
-from mklang.tools.kb import DemoFacts, FolderBase, KnowledgeBase, NoFacts
+from mklang.tools.kb import DemoFacts, Fact, FolderBase, KnowledgeBase, NoFacts
 from mklang.tools.mail import Delivery, FakeDelivery, Letter, NoDelivery, SmtpDelivery
 from mklang.tools.search import TAVILY, FakeSearch, NoSearch, Question, SearchBackend, Tavily
 from mklang.tools.standard import Reach
@@ -156,10 +156,21 @@ class _NoKey:
 def _kb(configuration: Configuration, knobs: dict[str, Setting]) -> KnowledgeBase:
     folder, backend = knobs["kb.folder"].value, knobs["kb.backend"]
     if backend.value == "folder" and folder is None:
-        raise ConfigError(f"{backend.source}: the back-end 'folder' needs tools.kb.folder")
+        return _NoFolder()
     if folder is not None and (backend.value == "folder" or backend.source == "default"):
         return FolderBase(beside(configuration.folder_of("kb.folder"), folder))
     return NoFacts() if backend.value == "fake" else DemoFacts()
+
+
+@dataclass(frozen=True, slots=True)
+class _NoFolder:
+    """A knowledge base without its folder."""
+
+    stub: bool = False
+
+    def find(self, _query: str, _limit: int) -> list[Fact]:
+        """Never finds anything."""
+        raise ToolProblem("the back-end 'folder' has no folder: tools.kb.folder is not set")
 
 
 def _mail(configuration: Configuration, knobs: dict[str, Setting]) -> Delivery:

@@ -152,9 +152,9 @@ def assemble(
     configuration: Configuration | None = None,
     seam: Seam = REAL,
 ) -> Session:
-    """Put a run of machines together that are loaded already. ``configuration`` is one that is settled.
+    """Put a run of machines together that are loaded already; ``configuration`` is one that is settled.
 
-    Raises ``ConfigError`` or ``MissingExtra``, and ``DocumentError`` where ``order.strict_effects`` refuses them (L123).
+    Raises ``ConfigError`` or ``MissingExtra``, ``DocumentError`` where ``order.strict_effects`` refuses them (L123).
     """
     settled = configuration or resolve(config=order.config)
     told = Told(workspace=order.workspace, allow_write=order.allow_write)

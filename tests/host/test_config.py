@@ -83,7 +83,6 @@ providers:
     [
         "http://models.example.com/v1",
         "ftp://x.example.com",
-        "https://u:p@x.example.com",
         "http://[::1",
         "models",
         "'/v1'",

@@ -155,7 +155,6 @@ def test_a_map_of_tiers_gives_each_its_own_and_leaves_the_rest(tmp_path: Path) -
         ),
         ("{ mapping: noul, provider: logprobs, base_url: 'http://10.0.0.5/v1' }", [("bad-value", "judge.base_url")]),
         ("{ provider: jev, base_url: 'http://judge.local' }", [("bad-value", "judge.base_url")]),
-        ("{ provider: openai-decisions, base_url: 'https://u:p@x.example.com' }", [("bad-value", "judge.base_url")]),
         ("{ provider: jev, base_url: 'http://[::1' }", [("bad-value", "judge.base_url")]),
         ("{ provider: jev, base_url: judge }", [("bad-value", "judge.base_url")]),
         ("{ fast: { threshold: 0.5 } }", [("judge-key", "judge.fast.threshold")]),

@@ -249,6 +249,15 @@ def test_a_key_file_that_might_never_end_is_not_opened(tmp_path: Path, kind: str
         configured(tmp_path, text)
 
 
+@pytest.mark.parametrize("judge", [None, "{ provider: logprobs, base_url: 'https://u:geheim@x.example.com' }"])
+def test_a_password_in_an_address_is_refused_without_its_line(tmp_path: Path, judge: str | None) -> None:
+    url = "https://x.example.com" if judge else "https://u:geheim@[::1"
+    text = provider(protocol="openai_compat", base_url=url, **({"judge": judge} if judge else {}))
+    with pytest.raises(ConfigError) as caught:
+        configured(tmp_path, text)
+    assert "geheim" not in str(caught.value)
+
+
 def test_a_key_that_stands_where_a_variables_name_belongs_is_refused_and_not_shown(tmp_path: Path) -> None:
     text = provider(protocol="openai_compat", base_url="http://localhost/v1", api_key_env="sk-geheim-4711")
     with pytest.raises(ConfigError, match="the api_key_env of provider 'work' is no variable's name") as caught:

@@ -96,7 +96,7 @@ class StubServer:
         first, *lines = head.strip().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         body = await reader.readexactly(int(headers.get("content-length", "0")))
-        asked = Asked(first.split(" ")[1], headers, json.loads(body))
+        asked = Asked(first.split(" ")[1], headers, json.loads(body or b"{}"))
         async with self._news:
             self.asked.append(asked)
             self._news.notify_all()

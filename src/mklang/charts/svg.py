@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from mklang.charts.chart import Chart
-from mklang.charts.dot import to_dot
+from mklang.charts.dot import FONT, to_dot
 from mklang.errors import HostError, MissingExtra
 
 EXTRA = "graph"
@@ -30,7 +30,8 @@ def to_svg(chart: Chart) -> str:
         raise HostError(f"{program}: {error}") from error
     if done.returncode or not done.stdout:
         raise HostError(f"{program}: {done.stderr.decode(errors='replace').strip() or 'no output'}")
-    return done.stdout.decode()
+    # A reader's machine may lack the font; the second has its widths, and the last is there everywhere.
+    return done.stdout.decode().replace(f'"{FONT}"', f'"{FONT},DejaVu Sans,sans-serif"')
 
 
 def layout_program() -> str | None:

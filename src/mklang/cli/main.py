@@ -30,6 +30,8 @@ COMMANDS: Mapping[str, Entry] = {
     "init": Entry("mklang.cli.commands.init", "Make the files that a project begins with."),
     "new": Entry("mklang.cli.commands.new", "Begin a machine of your own from one that is there."),
     "machines": Entry("mklang.cli.commands.machines", "List the machines that can be run or called from here."),
+    "trust": Entry("mklang.cli.commands.trust", "Let a project folder's own configuration count, as it is now."),
+    "doctor": Entry("mklang.cli.commands.doctor", "Say what runs would use here, and why."),
     "schema": Entry("mklang.cli.commands.schema", "Print the JSON Schema of machines, or of a run's output."),
     "audit": Entry("mklang.cli.commands.audit", "Find model output that reaches an effect with no guard on the way."),
     "gates": Entry("mklang.cli.commands.gates", "Which gate of a state would fire on a text, and why."),

@@ -50,10 +50,11 @@ def _status(outcome: Outcome, ink: Ink) -> str:
 def _amounts(outcome: Ended, seconds: float) -> str:
     steps, tokens = outcome.steps, outcome.tokens
     of_steps = f" of {steps.limit}" if steps.limit is not None else ""
+    counted = steps.used if steps.limit is None else steps.limit
     of_tokens = f" of {tokens.limit}" if tokens.limit is not None else ""
     spent = f"{tokens.used}{of_tokens} tokens"
     ended = f"{spent}{_in_out(outcome.usage)}{_money(outcome)}, {seconds:.1f} s"
-    return f"{steps.used}{of_steps} step{'' if steps.used == 1 else 's'}, {ended}"
+    return f"{steps.used}{of_steps} step{'' if counted == 1 else 's'}, {ended}"
 
 
 def _in_out(usage: Usage) -> str:

@@ -13,6 +13,7 @@ from mklang.charts.dot import to_dot
 from mklang.charts.mermaid import to_mermaid
 from mklang.charts.svg import to_svg
 from mklang.charts.wire import to_wire
+from mklang.cli.completing import MACHINE
 from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Ink, Output, to_json, write
@@ -30,7 +31,7 @@ _ENDINGS = {".svg": "svg", ".gv": "dot", ".dot": "dot", ".json": "json", ".mmd":
 
 
 @click.command(short_help="Draw a machine, and the way of a run through it.")
-@click.argument("machine")
+@click.argument("machine", type=MACHINE)
 @click.option("--format", "form", type=click.Choice(list(_FORMATS)), help="Default: by the output file, else mermaid.")
 @click.option("--run", metavar="RUN", help="Draw the way of this run: a kept run, a journal, or a run's JSON output.")
 @click.option("--output", "-o", metavar="FILE", help="Write the picture into this file.")

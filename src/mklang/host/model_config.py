@@ -19,6 +19,7 @@ from mklang.lang.models import Tier
 from mklang.lang.vocabulary import Shape
 from mklang.lang.yaml_tree import Node, Position
 from mklang.llm.fallback import OUTAGES, WORDS, is_rule
+from mklang.llm.jev import is_reserved, why_no_writer
 from mklang.llm.pricing import OwnPrice
 from mklang.llm.retry import Limits
 
@@ -118,6 +119,8 @@ def _fallback(node: Node, tiers: Fields, where: str) -> Fallback | None:
     model = fields.text("model") if fields else None
     if fields is None or model is None:
         return None
+    if is_reserved(model):
+        fields.problem("judge-as-tier", "model", why_no_writer(model))
     words = [_word(fields, "on", item, "a rule") for item in fields.items("on") or ()] if "on" in fields else None
     for word in words or ():
         if word and not is_rule(word):

@@ -113,10 +113,14 @@ class Output:
         return self.chance(condition) * math.prod(1 - self.chance(one) for one in range(condition))
 
     @property
+    def emptiness(self) -> float:
+        """How likely it is that no condition is true."""
+        return math.prod(1 - self.chance(one) for one in range(len(self.odds)))
+
+    @property
     def empty(self) -> bool:
         """Whether no condition is true."""
-        places = range(len(self.odds))
-        return all(self.fails(one) for one in places) and math.prod(1 - self.chance(one) for one in places) >= NO_GATE
+        return all(self.fails(one) for one in range(len(self.odds))) and self.emptiness >= NO_GATE
 
     @property
     def judged(self) -> bool:

@@ -46,7 +46,7 @@ class Doubts:
     @cached_property
     def gap_settled(self) -> bool:
         """Whether some output shows a gap beyond doubt."""
-        return any(one.empty for one in self.outputs)
+        return any(one.judged and one.emptiness >= SETTLED for one in self.outputs)
 
     @staticmethod
     def _reaches(output: Output, condition: int) -> float:

@@ -16,7 +16,7 @@ from pathlib import Path
 from mklang import __version__
 from mklang.charts.svg import layout_program
 from mklang.diagnostics import Diagnostic, Severity
-from mklang.errors import ConfigError, DocumentError, HostError
+from mklang.errors import ConfigError, DocumentError, HostError, MissingExtra
 from mklang.host.config import Layer, Protocol, ProviderConfig
 from mklang.host.configuration import Configuration, resolve
 from mklang.host.keys import KeyPlaces, find_key
@@ -280,9 +280,11 @@ def _machine(name: str, settled: Configuration, models: Models | None) -> Iterat
 
 def _parts(loaded: Loaded, machines: tuple[Machine, ...], settled: Configuration) -> Iterator[Finding]:
     try:
-        parts = parts_of(settled, loaded.guards)
-    except ConfigError:
-        return  # told among the tools
+        parts = parts_of(settled, machines, loaded.guards)
+    except (ConfigError, MissingExtra) as error:
+        yield Finding(name="tools", text=str(error), grade=Grade.WARNING)
+        return
+    parts.servers.close()  # what they offer is known now
     missing = missing_parts(loaded, parts.tools, parts.hooks)
     states = [state for machine in machines for state in machine.states.values()]
     tools = sorted({state.tool for state in states if isinstance(state, Tool)} & set(parts.tools))

@@ -157,23 +157,44 @@ def assemble(
     Raises ``ConfigError`` or ``MissingExtra``, ``DocumentError`` where ``order.strict_effects`` refuses them (L123).
     """
     settled = configuration or resolve(config=order.config)
-    told = Told(workspace=order.workspace, allow_write=order.allow_write)
-    parts = parts_of(settled, loaded.guards, told=told, tools=tools, hooks=hooks)
-    tools, hooks, chosen = parts.tools, parts.hooks, _with_parts(order.options, parts)
+    parts = parts_of(
+        settled,
+        (loaded.machine, *loaded.library.values()),
+        loaded.guards,
+        told=Told(workspace=order.workspace, allow_write=order.allow_write),
+        tools=tools,
+        hooks=hooks,
+    )
+    try:
+        return _assembled(order, loaded, settled, parts, seam=seam)
+    except BaseException:
+        parts.servers.close()
+        raise
+
+
+def _assembled(order: Order, loaded: Loaded, settled: Configuration, parts: Parts, *, seam: Seam) -> Session:
+    chosen = _with_parts(order.options, parts)
     if order.strict_effects:
         check_effects(loaded, chosen)
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
     models = choose_models(
-        config=order.config if order.base_url else settled,
+        config=settled,
         provider=order.provider,
         model=order.model,
         base_url=order.base_url,
         judge=order.judge,
         seam=seam,
     )
-    live = LiveOracle(models=models.tiers, judge=models.judge, tools=tools, hooks=hooks, nonce=seam.nonce)
+    live = LiveOracle(models=models.tiers, judge=models.judge, tools=parts.tools, hooks=parts.hooks, nonce=seam.nonce)
     models.clock.allow(run_seconds=order.run_seconds, request_seconds=order.request_seconds)
     timed = TimedOracle(live, elapsed=seam.elapsed, clock=models.clock)
+
+    async def close() -> None:
+        try:
+            await models.aclose()
+        finally:
+            await parts.servers.aclose()
+
     session = Session(
         machine=loaded.machine,
         library=loaded.library,
@@ -186,15 +207,15 @@ def assemble(
         guards=loaded.guards,
         oracle=LoggedOracle(timed),
         notice=models.notice,
-        close=models.aclose,
+        close=close,
         models=_ids(models),
         relay=models.relay,
-        repeatable=tools.repeatable,
+        repeatable=parts.tools.repeatable,
         warnings=(
             *loaded.warnings,
             *models.warnings,
             *undeclared(loaded.machine, order.inputs),
-            *missing_parts(loaded, tools, hooks),
+            *missing_parts(loaded, parts.tools, parts.hooks),
         ),
     )
     check_prices(session)

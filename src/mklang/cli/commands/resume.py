@@ -11,6 +11,7 @@ import click
 
 from mklang.cli.event_file import check_events_file
 from mklang.cli.output import Output, is_terminal, one_line, output_options
+from mklang.cli.reach_options import ReachFlags, reach_options
 from mklang.cli.running import (
     LimitFlags,
     ModelFlags,
@@ -37,7 +38,7 @@ from mklang.host.session import Loaded, Order, assemble, load
 from mklang.lang.values import Json
 
 
-class _Flags(ModelFlags, LimitFlags):
+class _Flags(ModelFlags, LimitFlags, ReachFlags):
     """What a person can say about going on with a run."""
 
     assignments: Sequence[str]
@@ -76,6 +77,7 @@ class _Flags(ModelFlags, LimitFlags):
 @click.option("--hitl", is_flag=True, help="An escalate gate asks a person from here on.")
 @model_options
 @limit_options
+@reach_options
 @click.option("--events", metavar="FILE", help="Write what happens to this file as it happens, as JSON lines.")
 @click.option("--quiet", is_flag=True, help="No progress, no report: the result, warnings and errors only.")
 @output_options(json_when_piped=True)
@@ -157,6 +159,8 @@ def _prepare(journal: JournalFile, loaded: Loaded, flags: _Flags) -> KeptRun:
         judge=manner_of(flags),
         run_seconds=flags["timeout"],
         request_seconds=flags["request_timeout"],
+        workspace=flags["workspace"],
+        allow_write=flags["allow_write"],
     )
     session = assemble(order, loaded)
     asked = option_changes(flags) | ({"humans": True} if flags["hitl"] else {})

@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from mklang.cli.event_file import check_events_file
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, is_terminal, one_line, output_options
+from mklang.cli.reach_options import ReachFlags, reach_options
 from mklang.cli.running import (
     LimitFlags,
     ModelFlags,
@@ -40,7 +41,7 @@ from mklang.host.session import Order, Session, load, prepare
 from mklang.lang.values import Json
 
 
-class _Flags(ModelFlags, LimitFlags):
+class _Flags(ModelFlags, LimitFlags, ReachFlags):
     """What a person can say about a run."""
 
     assignments: Sequence[str]
@@ -67,6 +68,7 @@ class _Flags(ModelFlags, LimitFlags):
 @click.option("--input", "input_file", metavar="FILE", help="Context values from a JSON or YAML file; --set wins.")
 @model_options
 @limit_options
+@reach_options
 @click.option("--hitl", is_flag=True, help="An escalate gate asks a person: the run waits for the answer.")
 @click.option("--checkpoint", metavar="FILE", help="Keep the run in this file; a limit makes it wait, not halt.")
 @click.option("--record", metavar="FILE", help="Keep the run in this new file, to be replayed or made into a test.")
@@ -173,6 +175,8 @@ def _order(machine: str, flags: _Flags) -> tuple[Order, tuple[Diagnostic, ...]]:
         strict_effects=flags["effects"] == "strict",
         run_seconds=flags["timeout"],
         request_seconds=flags["request_timeout"],
+        workspace=flags["workspace"],
+        allow_write=flags["allow_write"],
     )
     return order, remarks
 

@@ -17,7 +17,7 @@
     │   ├── Refused              the model declined
     │   ├── Cancelled            the host called the run off
     │   ├── TimeExhausted        the run's time limit has passed
-    │   ├── CostExhausted        a replayed run's token or money limit was reached before this request
+    │   ├── CostExhausted        the request would pass the run's limit of tokens or money
     │   ├── ReplayMismatch       a recorded answer belongs to another question
     │   └── StateFailed          the state cannot be executed as written
     │       ├── UnknownTool  UnknownHook  UnknownTier
@@ -134,7 +134,8 @@ class TimeExhausted(AnswerFailed):
 
 
 class CostExhausted(AnswerFailed):
-    """In a replay: the recorded run never made this request, because its token or money limit was reached."""
+    """A request can cost more than is left of the run's limit; or in a replay, the recorded run never made it for that
+    reason."""
 
 
 class ReplayMismatch(AnswerFailed):

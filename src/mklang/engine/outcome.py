@@ -56,8 +56,8 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Raise budget: in the machine, or --max-steps; look at the state visited most.",
     ),
     Reason.COST_EXHAUSTED: (
-        "The run used up its limit of tokens or money.",
-        "Raise --max-tokens or --max-cost, or shorten prompts and loops.",
+        "The run came to its limit of tokens or money.",
+        "Raise --max-tokens or --max-cost, lower a tier's max_tokens, or shorten prompts and loops.",
     ),
     Reason.FANOUT_LIMIT: (
         "A fan-out is wider than allowed; no branch was run.",

@@ -87,3 +87,10 @@ async def distil(cycle: Cycle, asking: Asking, choice: Choice) -> Distillation:
     with cycle.log() as log:
         async with distiller(cycle, asking, log) as pipeline:
             return await pipeline.run(chosen)
+
+
+async def again(cycle: Cycle, asking: Asking, run: str) -> Distillation:
+    """Give the stored prose of a run its form anew."""
+    with cycle.log() as log:
+        async with distiller(cycle, asking, log) as pipeline:
+            return await pipeline.again(run)

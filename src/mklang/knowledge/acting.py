@@ -3,9 +3,12 @@ put up for removal. Taking a pattern away is the person's act; taking a rule awa
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from mklang.errors import UsageError
+from mklang.guards import Checked
 from mklang.knowledge.home import Home
 from mklang.knowledge.ledger import Ledger
 from mklang.knowledge.log import EpisodeLog
@@ -18,6 +21,18 @@ from mklang.lang.values import Json
 
 ACT = "knowledge_act"
 """The type of the record of a person's act in layer 1."""
+ADOPTED = "knowledge_adopted"
+"""The type of the record of patterns that were taken over."""
+
+
+def adopt(store: KnowledgeStore, log: EpisodeLog, items: Checked[list[dict[str, Any]]]) -> int:
+    """Take over patterns that somebody else wrote; returns how many are new. On record in layer 1, as they are."""
+    operation = store.adopting(items)
+    if operation is None:
+        return 0
+    with log:
+        log.append_generated(ADOPTED, {"at": operation.at, "items": json.loads(items.content())})
+    return store.adopt(operation, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +55,12 @@ class Acting:
 
     def do(self, act: Act, subject: str, *, by: str, why: str) -> Done:
         """Carry out an act. Raises ``UsageError`` for a subject that nothing has, or without a person and a reason."""
-        gone = self.store.act(act, subject, by=by, why=why)
-        self.store.export()
-        data: dict[str, Json] = {"act": act.value, "subject": subject, "at": self.store.state.acts[-1].at}
+        operation = self.store.acting(act, subject, by=by, why=why)
+        data: dict[str, Json] = {"act": act.value, "subject": subject, "at": operation.at, "by": by, "why": why}
         with self.log as log:
-            log.append(ACT, {**data, "by": by, "why": why}, Origin.HUMAN)
+            log.append(ACT, data, Origin.HUMAN)
+        gone = self.store.act(operation)
+        self.store.export()
         return self._remove_rules(gone, f"{act.value} {subject}: {why}") if gone else Done((), ())
 
     def _remove_rules(self, gone: list[str], why: str) -> Done:

@@ -18,13 +18,14 @@ from typing import Any
 
 import msgspec
 
+from mklang.errors import UsageError
 from mklang.guards import Checked, Guard, canonical
 from mklang.knowledge.echo import Echo
 from mklang.knowledge.files import make_folder
 from mklang.knowledge.home import Home, seconds_stamp, utc
 from mklang.knowledge.log import REPAIR, EpisodeLog
 from mklang.knowledge.operations import Basis
-from mklang.knowledge.reading import START, Cursor, Defect, read_log
+from mklang.knowledge.reading import START, Cursor, Defect, Located, read_log
 from mklang.knowledge.record import RESERVED, Origin, Record
 from mklang.knowledge.schemas import prose_guard
 from mklang.knowledge.store import KnowledgeStore
@@ -34,7 +35,7 @@ from mklang.patterns.orchestrator import Worker
 
 DISTILLED = "distilled"
 """The type of the record of a distillation in layer 1: with it, layer 2 can be computed again."""
-BOOKKEEPING = frozenset({REPAIR, DISTILLED, "knowledge_act", "decision"})
+BOOKKEEPING = frozenset({REPAIR, DISTILLED, "knowledge_act", "knowledge_adopted", "decision"})
 """Types of records by which the cycle keeps its own books; never experience."""
 
 
@@ -216,11 +217,39 @@ class Distiller:
             return Distillation(status=Ended.FAILED, chosen=chosen, run=run, stage="reflect", why=prose)
         return await self._form(chosen, run, prose, known=known)
 
+    async def again(self, run: str) -> Distillation:
+        """Give the stored prose of a run its form anew, with the second stage as it is now; the first is not asked
+        again. What is found belongs to a run of its own, and to the same records. Raises ``UsageError``."""
+        old = self.store.state.runs.get(run)
+        if old is None:
+            raise UsageError(f"there is no run '{run}'; 'mklang akc describe' lists them")
+        self.store.require_open()
+        basis = old.basis
+        meant = [run, self.format.identity, self.store.guard.sha]
+        name = sha256(canonical(meant)).hexdigest()[:16]
+        chosen = Chosen(selection=Selection((), basis.manifest), upto=basis.upto, defects=())
+        if name in self.store.state.runs:
+            return Distillation(status=Ended.BEFORE, chosen=chosen, run=name)
+        make_folder(self.home.runs / name)
+        before = len(self.store.patterns)
+
+        def keep(_task: Task, found: Checked[Any], _key: str) -> None:
+            reply, at = found.content().decode(), seconds_stamp(utc(self.store.now()))
+            machines = {**basis.machines, "format": self.format.identity}
+            self._keep(msgspec.structs.replace(basis, run=name, at=at, reply=reply, machines=machines))
+
+        found = await self._stage("format", self.home.runs / name, {"reflection": basis.prose}, effect=keep)
+        if not isinstance(found, Checked):
+            return Distillation(status=Ended.FAILED, chosen=chosen, run=name, stage="format", why=found)
+        self.store.export()
+        added = max(0, len(self.store.patterns) - before)
+        return Distillation(status=Ended.DONE, chosen=chosen, run=name, added=added, found=len(found.value))
+
     async def _form(self, chosen: Chosen, run: str, prose: Checked[str], *, known: bool) -> Distillation:
         before = len(self.store.patterns)
 
         def keep(_task: Task, found: Checked[Any], _key: str) -> None:
-            self._keep(found, self._basis(chosen, run, prose, found))
+            self._keep(self._basis(chosen, run, prose, found))
 
         found = await self._stage("format", self.home.runs / run, {"reflection": prose.value}, effect=keep)
         if not isinstance(found, Checked):
@@ -277,11 +306,26 @@ class Distiller:
             reply=found.content().decode(),
         )
 
-    def _keep(self, found: Checked[Any], basis: Basis) -> None:
-        """Keep what was found, and write into layer 1 what it takes to find it again. Twice is as once."""
-        self.store.keep(found, basis)
-        kept = self.store.state.runs[basis.run].basis
-        self.log.append_generated(DISTILLED, {"basis": msgspec.json.decode(msgspec.json.encode(kept))}, run=basis.run)
+    def _keep(self, basis: Basis) -> None:
+        """Write into layer 1 what it takes to find this again, then keep it. Doing it twice is as doing it once: what
+        stands in layer 1 already is what counts."""
+        written = self._written(basis)
+        if written is None:
+            data = {"basis": msgspec.json.decode(msgspec.json.encode(basis))}
+            self.log.append_generated(DISTILLED, data, run=basis.run)
+        basis = written or basis
+        self.store.keep(self.store.guard.check(basis.reply), basis)
+
+    def _written(self, basis: Basis) -> Basis | None:
+        """The basis of this run that an attempt which broke off has left in layer 1, behind the run's own records."""
+        for found in read_log(self.home.logs, start=basis.upto, numbered=False):
+            if (
+                isinstance(found, Located)
+                and found.record.type == DISTILLED
+                and found.record.mark.get("run") == basis.run
+            ):
+                return msgspec.convert(found.record.data.get("basis"), Basis)
+        return None
 
     def conformance(self) -> tuple[Conformance, ...]:
         """What a review asks of each stage."""

@@ -105,6 +105,7 @@ class State:
         self.upto: Cursor = START
         self.exported: str | None = None
         self.revoked: set[str] = set()
+        self.adopted: set[str] = set()
         self._lineage: dict[str, list[Distilled]] = {}
 
     def apply(self, operation: Operation) -> None:
@@ -113,6 +114,7 @@ class State:
             case Distilled():
                 self._distil(operation)
             case Adopted():
+                self.adopted.add(operation.receipt.out_sha)
                 for item in operation.items:
                     self._keep(_adopted(item))
             case Acted():

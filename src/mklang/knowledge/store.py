@@ -34,6 +34,7 @@ from mklang.knowledge.operations import (
 )
 from mklang.knowledge.patterns import Pattern
 from mklang.knowledge.schemas import ForbiddenTexts, found_guard, knowledge_guard
+from mklang.knowledge.store_files import aside
 
 LIMIT = 256 * 1024 * 1024
 T = TypeVar("T")
@@ -109,50 +110,76 @@ class KnowledgeStore:
 
         return self._locked(do)
 
-    def adopt(self, items: Checked[list[dict[str, Any]]]) -> int:
-        """Take over the patterns of a file in the reference's form; returns how many are new."""
+    def adopting(self, items: Checked[list[dict[str, Any]]]) -> Adopted | None:
+        """The operation that takes over patterns in the reference's form; None when these very ones were taken over
+        before. Raises ``Sealed`` when it could not be carried out."""
         content = msgspec.json.decode(_content(items), type=tuple[dict[str, Any], ...])
-        operation = Adopted(at=seconds_stamp(self._clock()), receipt=items.receipt, items=content)
+        self.refresh()
+        if self.foreign:
+            self._check_foreign(items)
+        elif self.sealed:
+            self.require_open()
+        known = items.receipt.out_sha in self._state.adopted
+        return None if known else Adopted(at=seconds_stamp(self._clock()), receipt=items.receipt, items=content)
+
+    def adopt(self, operation: Adopted, items: Checked[list[dict[str, Any]]]) -> int:
+        """Carry it out; returns how many patterns are new. ``items`` are those that it was made from."""
+        if operation.receipt != items.receipt or _content(items) is None:
+            raise UsageError("the operation was made from other patterns")
 
         def do() -> int:
             before = len(self._state.patterns)
-            self._append(operation)
+            if self.foreign:
+                self._check_foreign(items)
+                aside(self.home, self.home.knowledge)
+            if operation.receipt.out_sha not in self._state.adopted:
+                self._append(operation)
+            self._derive()
             return len(self._state.patterns) - before
 
         return self._locked(do, even_foreign=True)
 
-    def act(self, act: Act, subject: str, *, by: str, why: str) -> list[str]:
-        """Do what a person decided; returns the names of the patterns that are gone.
+    def acting(self, act: Act, subject: str, *, by: str, why: str) -> Acted:
+        """The operation by which a person does something to a pattern or a source.
 
         Raises ``UsageError`` for a subject that nothing has, or an act without a person and a reason.
         """
         if act is not Act.TOUCH and not (by.strip() and why.strip()):
             raise UsageError(f"to {act.value} takes a person and a reason")
-        operation = Acted(act=act, subject=subject, at=seconds_stamp(self._clock()), by=by, why=why)
+        self.refresh()
+        if act is not Act.QUARANTINE:
+            self.require_open()
+        state = self._state
+        if not (state.reached_by(subject) if act is Act.REVOKE else subject in state.patterns):
+            raise UsageError(f"there is nothing called '{subject}' here; 'mklang akc knowledge' lists the patterns")
+        return Acted(act=act, subject=subject, at=seconds_stamp(self._clock()), by=by, why=why)
+
+    def act(self, operation: Acted) -> list[str]:
+        """Carry it out; returns the names of the patterns that are gone."""
 
         def do() -> list[str]:
-            state = self._state
-            known = state.reached_by(subject) if act is Act.REVOKE else subject in state.patterns
-            if not known:
-                raise UsageError(f"there is nothing called '{subject}' here; 'mklang akc knowledge' lists the patterns")
-            before = set(state.patterns)
+            before = set(self._state.patterns)
             self._append(operation)
-            return [one for one in before if one not in state.patterns]
+            return [one for one in before if one not in self._state.patterns]
 
-        return self._locked(do, even_sealed=act is Act.QUARANTINE)
+        return self._locked(do, even_sealed=operation.act is Act.QUARANTINE)
 
     def export(self) -> None:
         """Write ``knowledge.json`` as it follows from the operations, unless it is there already."""
 
-        def do() -> None:
-            text = render(list(self._state.patterns.values()), self._on_load)
-            if read_plain(self.home.knowledge, LIMIT) != text:
-                replace_file(self.home.knowledge, text)
-            self._note_export(text)
+        self._locked(self._derive)
 
-        self._locked(do)
+    def _check_foreign(self, items: Checked[Any]) -> None:
+        """Raises ``Sealed`` unless the patterns are those of the file that somebody else left."""
+        data = read_plain(self.home.knowledge, LIMIT) or b""
+        found = knowledge_guard(self._entries, strict=False).examine(data)
+        if not isinstance(found, Checked) or found.receipt.out_sha != items.receipt.out_sha:
+            raise Sealed(f"{self.home.knowledge} was written by something else: take that over first, or move it away")
 
-    def _note_export(self, text: bytes) -> None:
+    def _derive(self) -> None:
+        text = render(list(self._state.patterns.values()), self._on_load)
+        if read_plain(self.home.knowledge, LIMIT) != text:
+            replace_file(self.home.knowledge, text)
         sha = sha256(text).hexdigest()
         if self._state.exported != sha:
             self._append(Exported(sha=sha))
@@ -222,7 +249,7 @@ class KnowledgeStore:
         detail = "" if isinstance(examined, Checked) else f": {examined[0]}"
         if self._state.exported is None and not self._state.runs:
             self.foreign = True
-            return [f"{name} was written by something else; 'mklang akc adopt' takes it over{detail}"]
+            return [f"{name} was written by something else; 'mklang akc knowledge adopt' takes it over{detail}"]
         return [f"{name} is not what was written here: something else has changed it{detail}"]
 
 

@@ -15,12 +15,20 @@ from mklang.host.akc import Cycle, open_cycle
 from mklang.knowledge.distil import Choice, Distillation, Ended
 
 
+class Flags(ModelFlags):
+    """The flags of the models, and what else is to be done than to distil."""
+
+    dry_run: bool
+    reformat: str | None
+
+
 @click.command(short_help="Layer 2 from layer 1: find what recurs, in two stages.")
 @click.option("--days", type=click.IntRange(min=1), metavar="N", help="The last N UTC days instead of what is new.")
 @click.option("--type", "types", multiple=True, metavar="TYPE", help="Only records of this type.")
 @click.option("--items", type=click.IntRange(min=1), metavar="N", help="At most so many records.")
 @click.option("--generated", is_flag=True, help="Also what models wrote; such patterns say so.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be given to the model, and what not.")
+@click.option("--reformat", metavar="RUN", help="Give the stored prose of a run its form anew; stage 1 is not asked.")
 @model_options
 @output_options(json_when_piped=False)
 @click.pass_obj
@@ -31,9 +39,8 @@ def command(
     types: tuple[str, ...],
     items: int | None,
     generated: bool,
-    dry_run: bool,
     out: Output,
-    **flags: Unpack[ModelFlags],
+    **flags: Unpack[Flags],
 ) -> int:
     """Ask a model what recurs in the records since the last distillation, then for its form, and keep what passes the
     guard. The same records, machines and model again change nothing; one that broke off goes on.
@@ -48,13 +55,18 @@ def command(
         bytes=cycle.config.bytes,
         generated=generated,
     )
+    reformat, dry_run = flags["reformat"], flags["dry_run"]
     if dry_run:
         found = Distillation.nothing(cycle.choose(choice))
     else:
-        from mklang.host.akc_models import Asking, distil  # the clients of models cost more than the rest together
+        from mklang.host.akc_models import (  # the clients of models cost more than the rest together
+            Asking,
+            again,
+            distil,
+        )
 
         asking = Asking(**{name: flags.get(name) for name in ("config", "provider", "model", "base_url")})  # type: ignore[arg-type]  # four of the flags
-        found = asyncio.run(distil(cycle, asking, choice))
+        found = asyncio.run(again(cycle, asking, reformat) if reformat else distil(cycle, asking, choice))
     if out.json:
         out.wire(_wire(found))
     else:

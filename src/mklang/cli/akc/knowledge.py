@@ -11,6 +11,7 @@ from mklang.cli.output import Output, one_line, output_options
 from mklang.errors import UsageError
 from mklang.host.akc import open_cycle, person
 from mklang.knowledge.acting import Acting
+from mklang.knowledge.acting import adopt as adopt_patterns
 from mklang.knowledge.operations import Act
 from mklang.knowledge.patterns import ranked, top
 from mklang.knowledge.schemas import knowledge_guard
@@ -77,9 +78,7 @@ def adopt(told: str | None, file: str | None) -> int:
         items = knowledge_guard(cycle.config.forbidden, strict=False).load(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    store = cycle.store()
-    new = store.adopt(items)
-    store.export()
+    new = adopt_patterns(cycle.store(), cycle.log(), items)
     click.echo(f"{len(items.value)} patterns read, {new} of them new")
     return ExitCode.OK
 

@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, Entry] = {
     "log": Entry(f"{_IN}.log", "Layer 1: write, import, show and verify what happened."),
     "distil": Entry(f"{_IN}.distil", "Layer 2 from layer 1: find what recurs, in two stages."),
     "knowledge": Entry(f"{_IN}.knowledge", "Layer 2: list patterns, take some over, retire or revoke them."),
+    "rebuild": Entry(f"{_IN}.rebuild", "Compute layer 2 again from layer 1, without a model."),
     "propose": Entry(f"{_IN}.propose", "Put a rule or a changed file up for decision."),
     "review": Entry(f"{_IN}.review", "Decide what waits, one at a time, at a terminal."),
     "rules": Entry(f"{_IN}.rules", "The rules in force, and what they came from."),

@@ -1,8 +1,9 @@
 """Transcripts of Claude Code: session files and the output of ``--output-format stream-json``.
 
-Both hold a JSON object a line with ``type`` user or assistant and a ``message`` in blocks. What the model said and did is
-generated; what tools gave back is observed; what the person typed is theirs. An assistant's message comes several times
-while it grows; a block is taken once, by its name or by what it says. Events of a sub-agent name what called it.
+Both hold a JSON object a line with ``type`` user or assistant and a ``message`` in blocks. What the model said and
+did is generated; what tools gave back is observed; what the person typed is theirs. An assistant's message comes
+several times while it grows; a block is taken once, by its name or by what it says. Events of a sub-agent name what
+called it.
 """
 
 from __future__ import annotations

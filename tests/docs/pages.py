@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^( *)```(\w+)([^\n]*)\n(.*?)^\1```$|<!-- (says .*?) -->", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r'title="([^"]+)"')
 _NUMBERS = re.compile(r"\d+\.\d+ s\b")
+_AGE = re.compile(r"\b\d+s ago\b")
 _RUN = re.compile(r"\b[\w-]+-\d{8}-\d{6}-[0-9a-f]{6}\b")
 TEXT_FORMAT = {"run", "resume", "runs", "machines"}
 """Commands that write JSON into a pipe; a reader sees them on a terminal."""
@@ -94,7 +95,7 @@ def answers(says: str) -> tuple[dict[str, object], dict[str, object]]:
 def normal(text: str) -> str:
     """Text without what differs from run to run: seconds, names of runs, folders."""
     text = text.replace(os.getcwd(), ".")  # noqa: PTH109 - a text, not a path
-    lines = [line.rstrip() for line in _RUN.sub("RUN", _NUMBERS.sub("0.1 s", text)).splitlines()]
+    lines = [line.rstrip() for line in _RUN.sub("RUN", _AGE.sub("1s ago", _NUMBERS.sub("0.1 s", text))).splitlines()]
     return "\n".join(lines).strip("\n")
 
 

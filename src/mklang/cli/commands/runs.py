@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,17 @@ from mklang.cli.running import Duration, refuse
 from mklang.diagnostics import Diagnostic
 from mklang.durable.journal import JournalFile, is_running, read_journal
 from mklang.durable.store import RunStore, RunSummary, summarise
+from mklang.engine.requests import (
+    Answer,
+    HookValue,
+    NonceValue,
+    NotYet,
+    Observation,
+    Produced,
+    Read,
+    Reply,
+    Verdict,
+)
 from mklang.errors import HostError
 from mklang.host.paths import runs_folder
 from mklang.host.runs import run_name, stored_machines
@@ -66,6 +78,7 @@ def show(run: str, out: Output) -> int:
         return ExitCode.OK
     for line in (*_lines(summary, out), *_records(journal, out)):
         out.say(line)
+    out.say(out.ink(f"  again from one of them: mklang runs fork {one_line(summary.run)} --at KEY", dim=True))
     return ExitCode.OK
 
 
@@ -125,7 +138,7 @@ def _lines(summary: RunSummary, out: Output) -> Iterator[str]:
     """A run in one line, and one more for each thing it waits for."""
     ink = out.ink
     usage = f"{summary.usage.total} tokens" + (
-        f", ${summary.usage.nano_usd / 1e9:.4f}" if summary.usage.nano_usd else ""
+        f", ${summary.usage.nano_usd / 1e9:.6f}" if summary.usage.nano_usd else ""
     )
     state = ink(f"{summary.state:<11}", _COLOURS.get(summary.state), bold=True)
     yield f"{state} {one_line(summary.run)}  {age(REAL.now().timestamp() - summary.created)}, {usage}"
@@ -143,11 +156,33 @@ def _records(journal: JournalFile, out: Output) -> Iterable[str]:
     for line in journal.lines:
         match line:
             case Answered():
-                yield f"  {one_line(line.key)}  {one_line(str(msgspec.to_builtins(line.answer)), 100)}"
+                yield f"  {one_line(line.key)}  {one_line(_said(line.answer), 100)}"
             case Failed():
                 yield out.ink(f"  {one_line(line.key)}  {one_line(line.message, 100)}", "red")
             case _:
                 yield out.ink(f"  ({type(line).__name__.lower()})", dim=True)
+
+
+def _said(answer: Answer) -> str:
+    """An answer in a few words."""
+    match answer:
+        case Produced() | Observation():
+            return answer.text
+        case Verdict(read=Read.UNREAD):
+            return f"unread: {answer.raw or ''}"
+        case Verdict():
+            return "none holds" if answer.index is None else f"condition {answer.index + 1} holds"
+        case HookValue():
+            return "true" if answer.holds else "false"
+        case Reply(expired=True):
+            return "nobody answered in time"
+        case Reply():
+            said = {path: json.dumps(value, ensure_ascii=False) for path, value in answer.values.items()}
+            return ", ".join(f"{path} = {value}" for path, value in said.items())
+        case NotYet():
+            return "nobody yet"
+        case NonceValue():
+            return "(drawn by lot)"
 
 
 def age(seconds: float) -> str:

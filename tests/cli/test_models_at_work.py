@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from mklang.llm.local import LocalModel, embedded_available
 from tests.llm.stub_server import Asked, Scripted, StubServer, chunk, completion, streamed
 
 SECRET = "sk-sekret-4711-geheim"
@@ -340,3 +341,63 @@ def test_a_rate_that_an_endpoint_asks_for_ends_the_run_when_there_is_no_time_for
     told = json.loads(out)
     assert (code, told["error"], len(asked)) == (1, "time-exhausted", 1)
     assert re.search(r"a pause of 30 s is due and the run has \d+ s left", told["message"])
+
+
+# On a real server
+
+
+JUDGED = """\
+machine: greeting
+entry: greet
+budget: 4
+states:
+  greet:
+    tier: fast
+    structure: A line.
+    prompt: Say hello and count to five.
+    output: text
+    gates:
+      - { when: the line holds a number, then: ok, to: END }
+      - { when: otherwise, then: ok, to: END }
+"""
+
+
+@pytest.mark.model
+@pytest.mark.skipif(not embedded_available(), reason="needs the extra 'local'")
+def test_a_run_on_the_embedded_models_own_port_is_the_same_streamed_and_plain(folder: Path) -> None:
+    (folder / "greeting.mkl").write_text(JUDGED)
+    flags = ("run", "greeting.mkl", "--config", "runtime.yaml")
+    params = "params: { fast: { max_tokens: 16, temperature: 0, cache_prompt: false } }"
+
+    async def program_on(url: str, key: str, *more: str) -> dict[str, Any]:
+        configure(folder, url, "api_key_env: PORT_KEY", params)
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "mklang.cli.main", *flags, *more,
+            cwd=folder, env=environment(folder, PORT_KEY=key),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        return json.loads(out)  # type: ignore[no-any-return]
+
+    async def scenario() -> list[dict[str, Any]]:
+        model = LocalModel.embedded()
+        address = await model.endpoint()
+        plain = await program_on(address.base_url, address.api_key)
+        streamed = await program_on(address.base_url, address.api_key, "--events", "events.jsonl")
+        await model.aclose()
+        return [plain, streamed]
+
+    plain, streamed = asyncio.run(scenario())
+    for told in (plain, streamed):
+        (step,) = told["trace"]
+        assert step["output"].strip()
+        assert step["judgements"][0].get("read", "clean") == "clean"
+        assert "judge_fallback" not in step
+        assert step["cost"]["input_tokens"] > 100
+    assert streamed["result"] == plain["result"]
+    assert streamed["trace"][0]["gate"] == plain["trace"][0]["gate"]
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    written = [event for event in events if event["type"] == "llm-delta" and event["operation"] == "produce"]
+    assert "".join(event["delta"] for event in written) == plain["trace"][0]["output"]
+    assert len(written) > 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +25,7 @@ class Answering:
         self._judge = judge
 
     async def judge(self, request: Any) -> Any:
+        await asyncio.sleep(0.002)
         return await self._judge.answer(request)
 
 
@@ -63,6 +66,19 @@ def test_two_mappings_on_the_same_evidence_with_a_report(capsys: pytest.CaptureF
     assert json.loads(Path("s.json").read_text("utf-8"))["cross_provider_agreement"]["n"] == 80
     page = Path("out/index.html").read_text("utf-8")
     assert page.count("<svg") >= 4
+
+
+@pytest.mark.rule("S29")
+def test_every_call_to_a_judge_is_timed_and_in_the_log_with_its_corpus(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mklang.judge")
+    asked = ["--judge", "noul", "--no-injections", "--machines", "amount_edge"]
+    assert main(["divergence", *asked, "--jsonl", "rows.jsonl"]) == 0
+    rows = [json.loads(line) for line in Path("rows.jsonl").read_text("utf-8").splitlines()]
+    lines = [json.loads(record.message) for record in caplog.records if record.name == "mklang.judge"]
+    assert len(lines) == len(rows) > 0
+    assert {line["corpus_id"] for line in lines} == {row["corpus_id"] for row in rows}
+    assert all(line["produce_hash"] and line["latency_ms"] > 0 for line in lines)
+    assert all(row["latency_ms"] > 0 for row in rows)
 
 
 def test_floors_fail_and_a_cap_is_kept(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,6 +89,16 @@ def test_findings_stand_beside_the_static_ones_and_strict_does_not_promote_them(
     assert {one["kind"] for one in item["llm_findings"]} == {"overlap", "shadowed"}
     assert item["status"] == "ok"
     assert set(wire["llm_report"]["judge_models"].values()) == {"planted-noul"}
+
+
+@pytest.mark.rule("S29")
+@pytest.mark.usefixtures("planted")
+def test_every_call_to_the_judge_is_in_the_log(machine: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mklang.judge")
+    assert main(["lint", "--llm", machine]) == 0
+    lines = [json.loads(record.message) for record in caplog.records if record.name == "mklang.judge"]
+    assert len(lines) > 10
+    assert {line["mapping"] for line in lines} == {"noul_first_ge"}
 
 
 @pytest.mark.rule("S5", "S11")

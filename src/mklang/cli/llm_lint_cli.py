@@ -38,7 +38,9 @@ from mklang.measure.asking import AnswerCache, Tally
 from mklang.measure.llm_lint import LIMITS, Estimate, Job, Linter, LintReport, Setting, estimate
 from mklang.measure.survey import Plan
 from mklang.measure.wire import Origin, as_sarif, changes, findings_to_wire, report_to_wire
+from mklang.oracles.judge_log import LoggedOracle
 from mklang.oracles.live import LiveOracle
+from mklang.oracles.timed import TimedOracle
 from mklang.tools.registry import ToolRegistry
 
 CACHE = "llm-lint"
@@ -148,9 +150,10 @@ class _Measuring:
         live = LiveOracle(
             models=models.tiers, judge=models.judge, tools=ToolRegistry(), hooks=HookRegistry(), nonce=seam.nonce
         )
+        logged = LoggedOracle(TimedOracle(live, elapsed=seam.elapsed))
         cache = AnswerCache(state_folder() / CACHE) if self.flags.llm_cache == "on" else None
         try:
-            return await Linter(live, self.setting, who=self._who(), cache=cache, watch=watch).measure(self.jobs)
+            return await Linter(logged, self.setting, who=self._who(), cache=cache, watch=watch).measure(self.jobs)
         finally:
             await models.aclose()
 

@@ -25,7 +25,9 @@ from mklang.measure.calibration import calibrate
 from mklang.measure.corpora import INJECTION, Case, Corpus, pinned_corpus
 from mklang.measure.divergence import MAX_TOKENS, Contender, Row, Trial, measure, summarise, trials
 from mklang.measure.ledger import CapReached, Ledger
+from mklang.oracles.judge_log import LoggedOracle
 from mklang.oracles.live import LiveOracle
+from mklang.oracles.timed import TimedOracle
 from mklang.tools.registry import ToolRegistry
 
 LIMITS = (
@@ -70,18 +72,18 @@ class _Judge:
     models: Models
     live: bool
 
-    @property
-    def contender(self) -> Contender:
-        """The judge as the harness wants it."""
+    def contender(self, corpus_id: str) -> Contender:
+        """The judge as the harness wants it: timed, and its calls logged."""
         models = self.models
         live = LiveOracle(
             models=models.tiers, judge=models.judge, tools=ToolRegistry(), hooks=HookRegistry(), nonce=lambda: "measure"
         )
+        logged = LoggedOracle(TimedOracle(live, elapsed=REAL.elapsed), labels={"corpus_id": corpus_id})
         options = RunOptions(
             max_tokens=MAX_TOKENS, whole_decisions=models.whole_decisions, on_uncertain=OnUncertain.FLAG
         )
         mapping = "noul_first_ge" if Tier.FAST in models.whole_decisions else "choice"
-        return Contender(name=self.name, oracle=live, options=options, mapping=mapping, live=self.live)
+        return Contender(name=self.name, oracle=logged, options=options, mapping=mapping, live=self.live)
 
 
 def run(asked: Asked, out: Output, *, seam: Seam = REAL) -> int:
@@ -151,7 +153,7 @@ async def _measured(
             if not quiet:
                 complain(f"# {judge.name}: {len(planned)} runs ({judge.models.notice})", label="")
             keep = _Keeping(rows, asked.jsonl)
-            await measure(planned, judge.contender, corpus_id=corpus.id, ledger=ledger, watch=keep)
+            await measure(planned, judge.contender(corpus.id), corpus_id=corpus.id, ledger=ledger, watch=keep)
     except CapReached as reached:
         return rows, str(reached)
     except asyncio.CancelledError:

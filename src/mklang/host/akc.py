@@ -66,7 +66,10 @@ class Cycle:
 
     def approvals(self) -> Approvals:
         """What takes decisions."""
-        return Approvals(self.home, self.clock, self.rule_guard)
+        signers = self.config.signers
+        return Approvals(
+            self.home, self.clock, self.rule_guard, self.home.project / signers if signers is not None else None
+        )
 
     def rules_text(self) -> str:
         """The rules in force, a line each."""

@@ -18,6 +18,7 @@ from mklang.knowledge.files import locked, make_folder, replace_file
 from mklang.knowledge.home import Clock, Home
 from mklang.knowledge.ledger import OPEN, Event, Ledger, Row, new_row
 from mklang.knowledge.proposals import Proposal, read_proposal, read_target, resolve_target, sha_of
+from mklang.knowledge.signing import verify
 from mklang.knowledge.terminal import Witness
 
 
@@ -35,7 +36,9 @@ class Verdict:
 class Approvals:
     """Takes decisions about the proposals of a home."""
 
-    def __init__(self, home: Home, clock: Clock, guard: Guard) -> None:
+    def __init__(self, home: Home, clock: Clock, guard: Guard, signers: Path | None = None) -> None:
+        """``signers``, an allowed-signers file, makes every approval take a signature."""
+        self._signers = signers
         self._home = home
         self._clock = clock
         self._guard = guard
@@ -63,7 +66,11 @@ class Approvals:
         if sha_of(read_target(path)) != proposal.base_sha:
             raise NotApproved(f"{proposal.target} has changed since the proposal was made; propose it again")
         checked = self._guard.check(verdict.content)
-        row = _row(proposal, verdict, sha_of(checked.content()), edited=verdict.content != stored)
+        new_sha = sha_of(checked.content())
+        if self._signers is not None:
+            actor, signature = verdict.witness.actor, verdict.signature
+            verify(self._signers, actor, signature, proposal=proposal.id, new_sha=new_sha)
+        row = _row(proposal, verdict, new_sha, edited=verdict.content != stored)
         ledger.append(msgspec.structs.replace(row, event=Event.INTENDED))
         write_behaviour(path, checked)
         return ledger.append(row)

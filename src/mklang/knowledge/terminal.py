@@ -118,7 +118,8 @@ def with_code(lines: list[str], nonce: str) -> tuple[list[str], str]:
     """The lines with a code beside one of them, and the code. Where it stands cannot be known before it is shown."""
     digest = sha256("\n".join([nonce, *lines]).encode("utf-8", "replace")).hexdigest()
     code = digest[:6]
-    places = [number for number, line in enumerate(lines) if line.startswith(("+", "-")) and line[1:].strip("+- ")]
+    first = 2 if lines[:1] and lines[0].startswith("--- ") else 0
+    places = [number for number, line in enumerate(lines) if number >= first and line.startswith(("+", "-"))]
     places = places or list(range(len(lines))) or [0]
     place = places[int(digest[6:14], 16) % len(places)]
     shown = [f"{line}   ‹code {code}›" if number == place else line for number, line in enumerate(lines or [""])]

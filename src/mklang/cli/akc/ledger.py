@@ -8,6 +8,7 @@ import msgspec
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, one_line, output_options
 from mklang.host.akc import open_cycle
+from mklang.knowledge.habits import habits_of
 from mklang.knowledge.ledger import verify as verify_ledger
 
 
@@ -44,3 +45,23 @@ def verify(told: str | None, out: Output) -> int:
             out.say(out.ink("broken: ", "red", bold=True) + one_line(problem))
         out.say("the ledger is whole" if not problems else f"{len(problems)} problems")
     return ExitCode.FAILED if problems else ExitCode.OK
+
+
+@command.command(short_help="How decisions are taken: approval rate, seconds, edits, nodding.")
+@output_options(json_when_piped=False)
+@click.pass_obj
+def habits(told: str | None, out: Output) -> int:
+    """How decisions are taken here. A gate that is nodded through is none; this shows it and enforces nothing."""
+    found = habits_of(open_cycle(told).ledger().rows)
+    if out.json:
+        out.wire({"command": "akc ledger habits", "ok": True, **msgspec.to_builtins(found)})
+        return ExitCode.OK
+    if not found.decisions:
+        out.say("no decisions yet")
+        return ExitCode.OK
+    out.say(f"{found.decisions} decisions: {found.approved} approved, {found.rejected} rejected, {found.held} held")
+    out.say(
+        f"approvals: {found.edited} edited first, {found.full} with the full text, median {found.median_seconds:g} s"
+    )
+    out.say(f"{found.fast} approved in under 3 s, at most {found.unread} of them in a row")
+    return ExitCode.OK

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import click
 
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, one_line, output_options
-from mklang.errors import KnowledgeError
+from mklang.errors import KnowledgeError, UsageError
 from mklang.host.akc import Cycle, open_cycle, person
 from mklang.knowledge.ledger import Event
 from mklang.knowledge.proposals import read_proposal, waiting
 from mklang.knowledge.review import Reviewing
+from mklang.knowledge.signing import sign
 from mklang.knowledge.terminal import Terminal
 
 
 @click.command(short_help="Decide what waits, one at a time, at a terminal.")
 @click.argument("names", nargs=-1, metavar="[PROPOSAL]...")
+@click.option("--key", metavar="FILE", help="The key that signs approvals, where 'signers' is configured.")
 @click.option("--list", "listed", is_flag=True, help="Only list what waits.")
 @output_options(json_when_piped=False)
 @click.pass_obj
-def command(told: str | None, names: tuple[str, ...], *, listed: bool, out: Output) -> int:
+def command(told: str | None, names: tuple[str, ...], *, key: str | None, listed: bool, out: Output) -> int:
     """Go through the proposals that wait, the oldest first, or through those that are named.
 
     It takes a terminal and a code that stands in the text that is shown; no flag, variable, timer or model says yes.
@@ -40,9 +44,18 @@ def command(told: str | None, names: tuple[str, ...], *, listed: bool, out: Outp
             terminal=terminal,
             actor=person(),
             nonce=cycle.seam.nonce,
+            sign=_signer(cycle, key),
             editor=os.environ.get("VISUAL") or os.environ.get("EDITOR") or "",
         )
         return _go_through(reviewing, names or tuple(waiting(cycle.home, cycle.ledger())))
+
+
+def _signer(cycle: Cycle, key: str | None) -> Callable[[str, str], str] | None:
+    if cycle.config.signers is None:
+        return None
+    if key is None:
+        raise UsageError("approvals are signed here ('signers' in the configuration): give --key FILE")
+    return lambda proposal, new_sha: sign(Path(key), proposal, new_sha)
 
 
 def _go_through(reviewing: Reviewing, names: tuple[str, ...]) -> int:

@@ -13,6 +13,8 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 read_so_far="$work/read.txt"
 # A home of one's own, with nothing configured. Only pip's cache is shared, to spare the network.
+terminal='import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(["bash", "-c", sys.argv[1]])))'
+python="$(command -v "${PYTHON:-python3}")"
 export PIP_CACHE_DIR="${PIP_CACHE_DIR:-${HOME:-/root}/.cache/pip}" HOME="$work/home" COLUMNS=100
 unset MKLANG_CONFIG MKLANG_CONFIG_DIR MKLANG_DATA_DIR MKLANG_STATE_DIR XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME
 mkdir "$HOME"
@@ -33,8 +35,8 @@ try() {
 attempt() {
   local wanted="$1" command="$2" code=0
   printf '\n$ %s\n' "$command"
-  # As on a terminal: text, not the JSON of a pipe.
-  script -qec "$command" /dev/null >"$work/said.txt" 2>&1 </dev/null || code=$?
+  # On a terminal, as a person sees it: text, not the JSON of a pipe. A dumb one, so that nothing moves.
+  TERM=dumb "$python" -c "$terminal" "$command" >"$work/said.txt" 2>&1 </dev/null || code=$?
   tr -d '\r' <"$work/said.txt" | sed 's/\x1b\[[0-9;?]*[a-zA-Z]//g' >"$work/clean.txt"
   cat "$work/clean.txt"
   cat "$work/clean.txt" >>"$read_so_far"
@@ -67,7 +69,6 @@ cp "$machine" "$work/whole.mkl"
 
 # Three mistakes. Each error must say where it is and enough to repair it: the hint's own word is put in, nothing else.
 for broken in 's/output:/ouput:/' 's/to: greet,/to: gret,/' 's/^entry: write/entry: wirte/'; do
-  sed -i "0,/${broken#s/}" "$machine" 2>/dev/null || true
   cp "$work/whole.mkl" "$machine"
   sed -i "$broken" "$machine"
   attempt 1 'mklang check machines'

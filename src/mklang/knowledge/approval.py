@@ -11,7 +11,6 @@ from pathlib import Path
 
 import msgspec
 
-from mklang.audit.python.marks import sink
 from mklang.errors import GuardRefused, NotApproved
 from mklang.guards import Checked, Guard
 from mklang.knowledge.files import locked, make_folder, replace_file
@@ -99,7 +98,6 @@ class Approvals:
         return ""
 
 
-@sink("behaviour")
 def write_behaviour(path: Path, content: Checked[str]) -> None:
     """Write a file of layer 3. It keeps its mode; a new one is readable by all, as the program that loads it is."""
     make_folder(path.parent)

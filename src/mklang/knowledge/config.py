@@ -12,7 +12,7 @@ from mklang.guards.plain_yaml import parse_yaml
 from mklang.knowledge.files import read_plain
 from mklang.knowledge.home import Home
 from mklang.knowledge.log import Sync
-from mklang.patterns.stakes import Stake
+from mklang.stakes import Stake
 
 
 class Form(Enum):
@@ -34,8 +34,9 @@ class CycleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The configuration. ``forbid`` ships empty (I9).
 
     ``rules`` is the file that rules are promoted into; ``reflect`` and ``format`` are machines instead of the bundled
-    ones, as paths from the project. ``gate`` lists what agents must not write directly. ``signers`` is an
-    allowed-signers file of ssh-keygen: with it, an approval takes a signature."""
+    ones, as paths from the project. ``gate`` lists what agents must not write directly, ``open`` globs of
+    paths that they may write all the same. ``signers`` is an allowed-signers file of ssh-keygen: with it, an approval
+    takes a signature."""
 
     forbid: tuple[Entry | str, ...] = ()
     rules: str = "AGENTS.md"
@@ -47,6 +48,7 @@ class CycleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     items: int = 500
     bytes: int = 200_000
     gate: tuple[str, ...] = ("behaviour", "control", "evidence")
+    open: tuple[str, ...] = ()
     signers: str | None = None
     always_loaded: int = 200
     """From how many always-loaded lines on ``health`` says so."""

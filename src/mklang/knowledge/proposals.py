@@ -16,7 +16,7 @@ from mklang.guards import Checked, Receipt
 from mklang.knowledge.files import locked, make_folder, read_plain, replace_file, sync_folder
 from mklang.knowledge.home import Clock, Home, seconds_stamp, utc
 from mklang.knowledge.ledger import OPEN, Event, Ledger, new_row
-from mklang.patterns.stakes import Stake, stake_of
+from mklang.stakes import Stake, stake_of
 
 ABSENT = "absent"
 """The base of a file that is not there yet."""

@@ -21,7 +21,7 @@ from mklang.patterns.orchestrator import (
     guard_conformance,
     machine_worker,
 )
-from mklang.patterns.stakes import GLOBS, Stake, stake_of
+from mklang.stakes import GLOBS, Stake, stake_of
 
 __all__ = [
     "GLOBS",

@@ -13,7 +13,7 @@ from mklang.guards.checked import Checked
 from mklang.guards.guard import Guard
 from mklang.guards.structure import Bounds
 from mklang.patterns.conformance import Conformance
-from mklang.patterns.stakes import GLOBS, Stake, stake_of
+from mklang.stakes import GLOBS, Stake, stake_of
 
 Asking: TypeAlias = Callable[[str], Awaitable[str]]
 """A way to ask a model: text in, text out. It is given nothing to write with."""

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, Entry] = {
     "propose": Entry(f"{_IN}.propose", "Put a rule or a changed file up for decision."),
     "review": Entry(f"{_IN}.review", "Decide what waits, one at a time, at a terminal."),
     "rules": Entry(f"{_IN}.rules", "The rules in force, and what they came from."),
+    "gate": Entry(f"{_IN}.gate", "Refuse an agent's direct writes to rules, control and evidence files."),
     "ledger": Entry(f"{_IN}.ledger", "What was decided: show it, verify it, and the habits in it."),
 }
 

@@ -185,6 +185,23 @@ def test_an_endpoint_that_answers_in_one_piece_is_shown_in_one_piece() -> None:
     assert [(s.text, s.thought) for s in watcher.signals if isinstance(s, Delta)] == [("hm", True), ("whole", False)]
 
 
+def test_events_under_another_name_are_events() -> None:
+    for kind in ("application/json", "text/plain", "application/octet-stream"):
+        for stream in (GOOD, stream_of("", chunk("OK", finish="stop"), done=False)):
+            assert texts_of(Scripted(b"".join(stream.pieces or ()), headers={"Content-Type": kind})) == "OK"
+    cut = Scripted(streamed(chunk("half a"), done=False), headers={"Content-Type": "text/plain"})
+    assert texts_of(cut, GOOD) == "OK"
+
+
+def test_a_plain_body_under_the_name_of_events_is_read_as_it_is() -> None:
+    named = {"Content-Type": "text/event-stream"}
+    refused = {"error": {"message": "no such model", "code": 404}}
+    assert "no such model" in str(failure_of(Scripted(refused, headers=named)))
+    assert texts_of(Scripted(completion("OK"), headers=named)) == "OK"
+    busy = Scripted(pieces=[b'{"error": {"message": "busy",', b' "code": 503}}'])
+    assert texts_of(busy, GOOD) == "OK"
+
+
 @pytest.mark.parametrize(
     "last",
     [

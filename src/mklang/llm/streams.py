@@ -191,7 +191,7 @@ def payloads(event: Event) -> list[str]:
     Some servers leave out the empty line between two events.
     """
     if "\n" not in event.data:
-        return [event.data]
+        return [event.data] if event.data.strip() else []
     try:
         json.loads(event.data)
     except (ValueError, RecursionError):

@@ -30,6 +30,7 @@ CONNECT_TIMEOUT = 10.0
 STALL_TIMEOUT = 120.0
 """Seconds a stream may be silent; then it is taken to be cut."""
 DRAIN_TIMEOUT = 0.5
+_EVENTS_BEGIN = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 _SENT_HEADERS = frozenset(
     {"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent"}
@@ -117,12 +118,18 @@ class Transport:
     async def _read(self, response: httpx2.Response, take: Callable[[Event], bool]) -> Reply:
         import httpx2
 
-        streamed = "text/event-stream" in response.headers.get("content-type", "")
+        # Some gateways send events under another name, and a plain error under the name of events.
+        plain: bytes | None
         try:
-            if not streamed:
-                return self._reply(response, await response.aread())
-            await self._take_all(response.aiter_bytes(), take)
-            return Reply(response.status_code, response.headers, None)
+            if "text/event-stream" in response.headers.get("content-type", ""):
+                plain = await self._take_all(response.aiter_bytes(), take)
+            else:
+                plain = await response.aread()
+                if plain.lstrip().startswith(_EVENTS_BEGIN):
+                    plain = await self._take_all(_once(plain), take)
+            if plain is None:
+                return Reply(response.status_code, response.headers, None)
+            return self._reply(response, plain)
         except httpx2.ReadTimeout:
             raise self._too_slow() from None
         except httpx2.HTTPError as error:
@@ -131,8 +138,9 @@ class Transport:
         finally:
             await response.aclose()
 
-    async def _take_all(self, chunks: AsyncIterator[bytes], take: Callable[[Event], bool]) -> None:
-        decoder = EventDecoder()
+    async def _take_all(self, chunks: AsyncIterator[bytes], take: Callable[[Event], bool]) -> bytes | None:
+        """Hand on the events. The body where it is JSON instead, None otherwise."""
+        decoder, begun, taken = EventDecoder(), b"", False
         while True:
             try:
                 async with asyncio.timeout(self._stall):
@@ -141,10 +149,13 @@ class Transport:
                 what = f"the answer broke off: nothing came for {self._stall:g} s"
                 raise Transient(f"{self.base_url}: {what}", cause=Cause.CUT) from None
             for event in decoder.finish() if chunk is None else decoder.feed(chunk):
+                taken = True
                 if not take(Event(event.name, self.secret.out_of_reply(event.data))):
-                    return await _drain(chunks)
+                    await _drain(chunks)
+                    return None
             if chunk is None:
-                return None
+                return begun if not taken and begun.lstrip().startswith(b"{") else None
+            begun = b"" if taken else begun + chunk
 
     def _reply(self, response: httpx2.Response, content: bytes) -> Reply:
         return Reply(
@@ -182,6 +193,10 @@ class Transport:
         cause = error.__cause__ or error
         text = self.secret.out_of(" ".join(str(cause).split())) or type(cause).__name__
         return Transient(f"{self.base_url}: no connection ({text})", cause=Cause.CONNECTION)
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
-from mklang.engine.blackboard import format_value
 from mklang.lang.values import Json
 
 HookFunction: TypeAlias = Callable[[Mapping[str, Json], Json], object]
@@ -62,25 +61,6 @@ BUILTIN: Mapping[str, HookFunction] = MappingProxyType(
     }
 )
 """The built-in hooks by name. ``console_workspace_ready`` belongs to the console and comes with it."""
-
-
-def comparison(name: str) -> HookFunction | None:
-    """The hook that ``eq:KEY:VALUE`` or ``neq:KEY:VALUE`` names; None when the name has not that form.
-
-    KEY is a top-level context key and not empty. VALUE is everything after the second colon, compared as it stands with
-    the trimmed text of the context value: as prompts show it (L26), or as Python writes it.
-    """
-    relation, _, rest = name.partition(":")
-    key, colon, value = rest.partition(":")
-    if relation not in {"eq", "neq"} or not colon or not key:
-        return None
-
-    def compare(context: Mapping[str, Json], _output: Json) -> bool:
-        found = context.get(key, "")
-        equal = value in {format_value(found).strip(), str(found).strip()}
-        return equal if relation == "eq" else not equal
-
-    return compare
 
 
 def _parsed(text: str) -> object:

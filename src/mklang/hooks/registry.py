@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from mklang.engine.requests import Hook, HookValue
 from mklang.errors import AnswerFailed, ConfigError, HookFailed, UnknownHook
-from mklang.hooks.builtin import BUILTIN, HookFunction, comparison
+from mklang.hooks.builtin import BUILTIN, HookFunction
+from mklang.hooks.comparing import comparison
+from mklang.hooks.hook import HostHook, as_hook
 from mklang.lang.values import Json
 
 
 class HookRegistry(Mapping[str, HookFunction]):
-    """The hooks of one host, immutable. A name is looked up in the host's own, then the built-in ones, then as
-    ``eq:``/``neq:`` (L59); iteration lists those that have a name of their own."""
+    """The hooks of one host, immutable. A name is looked up in the host's own, then the built-in ones, then as a
+    comparison (L59); iteration lists those that have a name of their own."""
 
-    __slots__ = ("_named",)
+    __slots__ = ("_named", "given")
 
-    def __init__(self, hooks: Mapping[str, HookFunction] | None = None) -> None:
-        """Raises ``ConfigError`` for a judge given as a hook: a hook is code, and decides alone (S25)."""
-        for name, hook in (hooks or {}).items():
-            _refuse_judge(name, hook)
-        self._named = MappingProxyType({**BUILTIN, **(hooks or {})})
+    def __init__(self, hooks: Mapping[str, HostHook | HookFunction] | Iterable[HostHook] | None = None) -> None:
+        """``hooks`` are hooks, or functions ``(context, output)``, by name.
+
+        Raises ``ConfigError`` for a name twice and for a judge given as a hook (S25).
+        """
+        self.given: Mapping[str, HostHook] = MappingProxyType(named_hooks(hooks or {}))
+        self._named: Mapping[str, HookFunction] = MappingProxyType({**BUILTIN, **self.given})
 
     def __getitem__(self, name: str) -> HookFunction:
         """The hook of that name. Raises ``UnknownHook`` naming what exists (L58)."""
@@ -65,12 +69,18 @@ class HookRegistry(Mapping[str, HookFunction]):
             raise HookFailed(f"hook '{request.name}': {_fault(error)}") from error
 
 
-def _refuse_judge(name: str, hook: object) -> None:
-    owner = getattr(hook, "__self__", hook)
-    if callable(getattr(owner, "judge", None)) or callable(getattr(owner, "chances", None)):
-        raise ConfigError(
-            f"hook '{name}' is a judge: a hook is code that decides alone, a judge decides gates without a hook"
-        )
+def named_hooks(hooks: Mapping[str, HostHook | HookFunction] | Iterable[HostHook]) -> dict[str, HostHook]:
+    """Hooks by name. Raises ``ConfigError`` for two of one name."""
+    if isinstance(hooks, Mapping):
+        return {name: as_hook(name, given) for name, given in hooks.items()}
+    found: dict[str, HostHook] = {}
+    for hook in hooks:
+        if not isinstance(hook, HostHook):
+            raise ConfigError(f"{hook!r} is no hook; put @mklang.hook before the function, or give it a name in a map")
+        if hook.name in found:
+            raise ConfigError(f"there are two hooks called '{hook.name}'")
+        found[hook.name] = hook
+    return found
 
 
 def _copied(value: Json) -> Json:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from mklang.lang.comparisons import Comparison, read_comparison
+
 READ_TOOLS = frozenset({"calc", "search", "search_kb", "list_files", "read_file", "guard"})
 """Tools that only look (L77). Every other tool is taken to change the world until the host says otherwise."""
 
@@ -30,27 +32,12 @@ OUTPUT_HOOKS = frozenset({"write_failed"})
 GUARD = "guard:"
 """How a hook's name begins that asks a guard about the output of the state it stands on (L122)."""
 
-_COMPARISONS = ("eq:", "neq:")
-
-
-def is_comparison(hook: str) -> bool:
-    """Whether a hook's name has the form of a built-in comparison, well-formed or not (L59)."""
-    return hook.startswith(_COMPARISONS)
-
-
-def compared_key(hook: str) -> str | None:
-    """The context key that ``eq:KEY:VALUE`` or ``neq:KEY:VALUE`` looks at; None when the name is not well-formed."""
-    if not is_comparison(hook):
-        return None
-    parts = hook.split(":", 2)
-    return parts[1] if len(parts) == 3 and parts[1] else None
-
 
 def keys_read(hook: str, output: str) -> tuple[str, ...] | None:
     """The context keys a hook on a state with this ``output`` looks at; None for a host's own hook."""
-    key = compared_key(hook)
-    if key is not None:
-        return (key,)
+    compared = read_comparison(hook)
+    if isinstance(compared, Comparison):
+        return compared.keys
     if hook.startswith(GUARD):
         return (output,)
     if hook not in HOOK_KEYS:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from mklang.analysis.graph import live_gates
 from mklang.engine.route import policy_of
-from mklang.lang.effects import is_comparison
+from mklang.lang.comparisons import is_comparison
 from mklang.lang.models import (
     END,
     Condition,

@@ -33,7 +33,8 @@ Repaired:
         output: greeting
         gates: [{ when: otherwise, then: ok, to: END }]
 
-Fix: unsafe. ``parse: json`` on the writing state makes keys readable, and halts the run when the text is no JSON.
+Fix: unsafe. ``parse: json`` on the writing state makes keys readable, and halts the run when the text is no JSON. A host
+that reads a tool's observations as JSON (``structured_tools``, L55) makes the path work; then silence this and say so.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from mklang.analysis.spots import at_read
 from mklang.analysis.subject import Subject
 from mklang.analysis.words import listed
 from mklang.diagnostics import Severity
-from mklang.lang.models import Generative
+from mklang.lang.models import Generative, Tool
 
 _KEYLESS = frozenset((Kind.TEXT, Kind.LIST))
 
@@ -72,6 +73,8 @@ def _hint(subject: Subject, key: str) -> str:
     writers = [subject.graph.states[number] for number in subject.data.writers[key]]
     if all(isinstance(state, Generative) and state.fan_out is None and not state.accumulate for state in writers):
         return f"write 'parse: json' in {listed([state.id for state in writers])}"
+    if all(isinstance(state, Tool) for state in writers):
+        return "read it whole, or let the host read the tool's observations as JSON (tools.structured)"
     return "read it whole"
 
 

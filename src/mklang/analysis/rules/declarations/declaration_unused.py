@@ -34,7 +34,7 @@ from mklang.analysis.registry import Finding, Rule
 from mklang.analysis.spots import in_declaration
 from mklang.analysis.subject import Subject
 from mklang.diagnostics import Severity
-from mklang.lang.effects import compared_key
+from mklang.lang.comparisons import is_comparison
 from mklang.lang.models import HookCondition, Machine, Tool
 from mklang.source import Edit, Fix, Span
 
@@ -45,7 +45,7 @@ def find(subject: Subject) -> Iterator[Finding]:
     tools = {state.tool for state in states if isinstance(state, Tool)}
     conditions = [gate.condition for state in states for gate in state.gates] if machine.hooks else []
     hooks = {condition.name for condition in conditions if isinstance(condition, HookCondition)}
-    hooks = {name for name in hooks if compared_key(name) is None}
+    hooks = {name for name in hooks if not is_comparison(name)}
     for block, declarations, used in (("tools", machine.tools, tools), ("hooks", machine.hooks, hooks)):
         if used - {declaration.name for declaration in declarations}:
             continue

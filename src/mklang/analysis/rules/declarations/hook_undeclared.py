@@ -1,6 +1,6 @@
 """A gate asks a hook that the ``hooks`` block does not list.
 
-Only when the block is there and not empty. The comparisons ``eq:KEY:VALUE`` and ``neq:KEY:VALUE`` are part of the
+Only when the block is there and not empty. The comparisons, such as ``eq:PATH:VALUE``, are part of the
 language, not of the host, and need not be listed; guards (``guard:NAME``) are files beside the machine.
 
 Why: the block tells whoever runs the machine what to provide. A hook that is missing there is probably misspelt, or
@@ -40,7 +40,8 @@ from mklang.analysis.spots import in_gate
 from mklang.analysis.subject import Subject
 from mklang.analysis.words import Names
 from mklang.diagnostics import Severity
-from mklang.lang.effects import GUARD, is_comparison
+from mklang.lang.comparisons import is_comparison
+from mklang.lang.effects import GUARD
 from mklang.lang.models import HookCondition
 
 

@@ -83,6 +83,23 @@ def test_a_page_can_be_followed(page: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert wrong == []
 
 
+OTHERS = sorted(
+    {*(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")}
+    - {*PAGES, *(ROOT / "docs/rules").glob("*.md")}  # each rule's examples are run where the rules are tested
+)
+"""Pages with tests of their own, or with nothing to play: what they show is at least understood."""
+
+
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_what_other_pages_show_is_understood(page: Path) -> None:
+    wrong = []
+    for block in blocks(page):
+        wrong += [told for call in block.calls if call.line.startswith("mklang ") and (told := understood(call))]
+        if block.kind == "yaml" and re.search(r"^machine:.*^states:", block.text, re.MULTILINE | re.DOTALL):
+            wrong += problems(block)
+    assert wrong == []
+
+
 def play(call: Call, page: Path) -> str:
     """Run a command of a page; what is wrong with it, or nothing."""
     if call.program in NOT_PLAYED:
@@ -107,7 +124,8 @@ def _age(name: str) -> float:
 
 def understood(call: Call) -> str:
     """Whether the program knows the command and its options, without running it."""
-    name, *arguments = call.words[1:]
+    words = call.words
+    name, *arguments = words[1 : words.index("|") if "|" in words else None]
     parent = click.Context(cli, info_name="mklang", **cli.context_settings)
     try:
         command = import_module(COMMANDS[name].module).command

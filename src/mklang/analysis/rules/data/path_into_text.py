@@ -33,8 +33,8 @@ Repaired:
         output: greeting
         gates: [{ when: otherwise, then: ok, to: END }]
 
-Fix: unsafe. ``parse: json`` on the writing state makes keys readable, and halts the run when the text is no JSON. A host
-that reads a tool's observations as JSON (``structured_tools``, L55) makes the path work; then silence this and say so.
+Fix: unsafe. ``parse: json`` on the writing state makes keys readable, and halts the run when the text is no JSON. A
+host that reads a tool's observations as JSON (``structured_tools``, L55) makes the path work; silence this there.
 """
 
 from __future__ import annotations

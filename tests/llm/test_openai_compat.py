@@ -171,6 +171,7 @@ def test_a_success_without_a_reply_says_what_came_instead(body: object, words: s
         (404, "404 page not found"),
         (404, {"detail": "Not Found"}),
         (405, {"detail": "Method Not Allowed"}),
+        (307, ""),
     ],
 )
 def test_who_named_another_address_than_the_apis_is_told_where_requests_go(status: int, body: object) -> None:

@@ -106,6 +106,8 @@ def failure_of(
     found = error if error is not None else _error_in(body)
     hint = _hint(found, said)
     message = origin.error(hint, body) if said else origin.failure("an error without a message", body)
+    if origin.status is not None and 300 <= origin.status < 400:
+        message = f"{message}; it points elsewhere, which is not followed; {origin.asked_there}"
     if origin.status in _NOT_THERE and "model" not in said:
         message = f"{message}; {origin.asked_there}"
     status = _status(origin, found)

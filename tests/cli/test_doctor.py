@@ -106,6 +106,19 @@ def test_what_an_untrusted_folder_tries_is_named(capsys: pytest.CaptureFixture[s
     assert found["key work"]["text"] == "not looked up: this folder is not trusted"
 
 
+def test_what_a_server_is_started_with_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    users(
+        tmp_path,
+        f"tools:\n  mcp:\n    files: {{ command: [npx, server, --token={KEY}] }}\n"
+        f"    far: {{ url: 'https://tools.example.com/{KEY}/mcp' }}\n",
+    )
+    code, found, everything = report(capsys)
+    assert code == 0
+    assert found["mcp files"]["text"] == "started by npx with 2 arguments"
+    assert found["mcp far"]["text"] == "at https://tools.example.com"
+    assert KEY not in everything
+
+
 def test_a_configuration_with_mistakes_is_told_with_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     users(tmp_path, SERVICE.replace("tiers:", "teirs:", 1))
     code, found, everything = report(capsys)

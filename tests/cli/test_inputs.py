@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mklang.errors import DocumentError, UsageError
-from mklang.host.inputs import merged, parse_assignments, read_inputs, undeclared
-from mklang.lang.reader import machine_from_text
+from mklang.host.inputs import merged, nothing_given, parse_assignments, read_inputs, undeclared
+from mklang.host.layers import BUNDLED
+from mklang.lang.reader import machine_from_text, read_file
 from mklang.lang.values import Json
 from tests.cli.test_check import GOOD
 
@@ -154,3 +155,26 @@ def test_an_input_nobody_reads_is_a_warning_at_the_context_with_the_nearest_key(
 def test_a_machine_without_a_context_says_nothing_about_its_inputs() -> None:
     machine = machine_from_text(GOOD.replace("context: { topic: tea }\n", ""))
     assert undeclared(machine, {"anything": 1}) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("std_cot", "reads 'task', which is empty"),
+        ("std_map", "reads 'task', 'items', which is empty"),
+        ("std_tot", "reads 'task', which is empty"),  # not 'best', which a state writes
+        ("std_approval", "reads 'task', which is empty"),  # nor 'approval', which a person gives
+    ],
+)
+def test_a_machine_that_was_given_nothing_says_what_it_reads(name: str, told: str) -> None:
+    machine = read_file(str(BUNDLED / f"{name}.mkl")).machine
+    assert machine is not None
+    (found,) = nothing_given(machine, {})
+    assert told in found.message
+    assert nothing_given(machine, {"task": "x"}) == ()
+
+
+def test_a_machine_with_values_of_its_own_needs_nothing() -> None:
+    machine = read_file(str(Path(__file__).parents[2] / "examples/ticket_triage.mkl")).machine
+    assert machine is not None
+    assert nothing_given(machine, {}) == ()

@@ -8,13 +8,16 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mklang.cli.commands.completion import VARIABLE
 from mklang.cli.main import COMMANDS, main
+from mklang.host import config, knobs
 from mklang.host.layers import bundled_names
+from mklang.host.scaffolding import NewFile, project
 
 MKLANG = Path(sys.executable).with_name("mklang")
 
@@ -100,6 +103,27 @@ def test_when_one_file_cannot_be_written_none_stays(in_the_way: str, capsys: pyt
         assert not Path("sub/config").exists()
     else:  # a folder of that name is there already, so it is left as it is
         assert code == 0
+
+
+def test_ctrl_c_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wanted(folder: Path) -> Iterator[NewFile]:
+        yield from project(folder)[:4]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mklang.cli.commands.init.project", wanted)
+    assert main(["init", "--dir", "new"]) == 130
+    assert not Path("new").exists()
+
+
+def test_the_schema_of_the_configuration_knows_the_keys_that_are_read() -> None:
+    assert main(["init"]) == 0
+    schema = json.loads(Path("config/runtime.schema.json").read_text())
+    provider = schema["properties"]["providers"]["additionalProperties"]
+    assert set(schema["properties"]) == set(config._ROOT)
+    assert set(provider["properties"]) == set(config._PROVIDER)
+    tools = schema["properties"]["tools"]["properties"]
+    assert set(tools) == set(knobs._TOOLS)
+    assert set(tools["mcp"]["additionalProperties"]["properties"]) == set(knobs._SERVER)
 
 
 def test_a_link_that_dangles_is_left_alone() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from mklang import __version__
 from mklang.charts.svg import layout_program
@@ -20,6 +21,7 @@ from mklang.errors import ConfigError, DocumentError, HostError, MissingExtra
 from mklang.host.config import Layer, Protocol, ProviderConfig
 from mklang.host.configuration import Configuration, resolve
 from mklang.host.keys import KeyPlaces, find_key
+from mklang.host.knobs import McpEntry
 from mklang.host.layers import Origin, files_outside, layers
 from mklang.host.models import Models, choose_models
 from mklang.host.parts import parts_of
@@ -222,8 +224,16 @@ def _tools(settled: Configuration) -> Iterator[Finding]:
         if knob.value not in (None, ()):
             yield Finding(name=f"tool {name}", text=f"{text} ({knob.source})")
     for server, entry in settled.servers().items():
-        where = " ".join(entry.command) if entry.command else entry.url
-        yield Finding(name=f"mcp {server}", text=f"{where}")
+        yield Finding(name=f"mcp {server}", text=_server(entry))
+
+
+def _server(entry: McpEntry) -> str:
+    """A server without what could hold a secret: its arguments, and all of its address but the host."""
+    if entry.url is not None:
+        address = urlsplit(entry.url)
+        return f"at {address.scheme}://{address.hostname or ''}"
+    more = len(entry.command) - 1
+    return f"started by {entry.command[0]}" + (f" with {more} argument{'' if more == 1 else 's'}" if more else "")
 
 
 def _rest() -> Iterator[Finding]:

@@ -12,11 +12,12 @@ from pathlib import PurePath
 from typing import Any, NoReturn
 
 from mklang.analysis.dataflow import reads_of
+from mklang.analysis.words import listed
 from mklang.diagnostics import Diagnostic, Severity, has_errors, near_miss
 from mklang.errors import DocumentError, UsageError
 from mklang.lang.fields import Findings, read_value
 from mklang.lang.files import read_source
-from mklang.lang.models import Machine
+from mklang.lang.models import Escalate, Machine
 from mklang.lang.values import Json, thaw, type_name
 from mklang.lang.yaml_tree import compose
 from mklang.source import Source, Span
@@ -91,6 +92,33 @@ def undeclared(machine: Machine, inputs: Mapping[str, Json]) -> tuple[Diagnostic
     read = {one.placeholder.root for state in machine.states.values() for one in reads_of(state)}
     roots = dict.fromkeys(path.split(".")[0] for path in inputs)
     return tuple(_unknown_input(root, machine) for root in roots if root not in machine.context and root not in read)
+
+
+def nothing_given(machine: Machine, inputs: Mapping[str, Json]) -> tuple[Diagnostic, ...]:
+    """A warning where a machine reads what it declares empty, nothing writes it, and nobody gave it anything at all.
+
+    Models would be paid for questions with a hole in them.
+    """
+    if inputs:
+        return ()
+    states = machine.states.values()
+    read = {one.placeholder.root for state in states for one in reads_of(state)}
+    policies = [gate.policy for state in states for gate in state.gates]
+    replies = {(policy.reply_to or "human").split(".")[0] for policy in policies if isinstance(policy, Escalate)}
+    written = {state.output for state in states} | replies | {"today", "now"}
+    empty = [key for key, value in machine.context.items() if key in read - written and value in (None, "", (), {})]
+    if not empty:
+        return ()
+    return (
+        Diagnostic(
+            code="nothing-given",
+            message=f"the machine reads {listed(empty)}, which is empty, and nothing was given to it",
+            path=machine.source_name,
+            span=machine.at.key("context"),
+            severity=Severity.WARNING,
+            hint=f'--set {empty[0]}="…", or --input FILE',
+        ),
+    )
 
 
 def _unknown_input(root: str, machine: Machine) -> Diagnostic:

@@ -105,7 +105,8 @@ def _renamed(text: str, origin: Listed, name: str, folder: Path) -> str:
 def write_new(wanted: Iterable[NewFile]) -> list[Made]:
     """Write the files that are not there, and say of each whether it was written.
 
-    Raises ``UsageError`` where one cannot be; then those written before are gone again, with the folders made for them.
+    Raises ``UsageError`` where one cannot be; then, as after Ctrl-C, those written before are gone again, with the
+    folders made for them.
     """
     made: list[Made] = []
     folders: list[Path] = []
@@ -114,15 +115,22 @@ def write_new(wanted: Iterable[NewFile]) -> list[Made]:
             _make_folder(one.path.parent, folders)
             made.append(Made(one.path, _write(one)))
     except OSError as error:
-        for done in reversed([done for done in made if done.created]):
-            with suppress(OSError):
-                done.path.unlink()
-        for folder in reversed(folders):
-            with suppress(OSError):
-                folder.rmdir()
+        _take_back(made, folders)
         reason = f"cannot be written: {error.strerror or error}"
         raise UsageError(f"{error.filename or 'a file'}: {reason}; nothing was left behind") from error
+    except BaseException:
+        _take_back(made, folders)
+        raise
     return made
+
+
+def _take_back(made: Iterable[Made], folders: Iterable[Path]) -> None:
+    for path in [done.path for done in made if done.created]:
+        with suppress(OSError):
+            path.unlink()
+    for folder in reversed(list(folders)):
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _write(one: NewFile) -> bool:
@@ -134,7 +142,7 @@ def _write(one: NewFile) -> bool:
     try:
         with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - a descriptor, not a path
             file.write(one.text)
-    except OSError:
+    except BaseException:  # half a file is none, Ctrl-C included
         with suppress(OSError):
             one.path.unlink()
         raise

@@ -23,7 +23,7 @@ from mklang.errors import ConfigError, DocumentError
 from mklang.hooks.registry import HookRegistry
 from mklang.host.configuration import Configuration, resolve
 from mklang.host.guards import EFFECTS, NO_GUARDS, RunGuards, guards_of, unguarded
-from mklang.host.inputs import undeclared
+from mklang.host.inputs import nothing_given, undeclared
 from mklang.host.judge_config import Manner
 from mklang.host.layers import SUFFIXES, bundled_names
 from mklang.host.library import callees_of, library_around, locate
@@ -215,6 +215,7 @@ def _assembled(order: Order, loaded: Loaded, settled: Configuration, parts: Part
             *loaded.warnings,
             *models.warnings,
             *undeclared(loaded.machine, order.inputs),
+            *nothing_given(loaded.machine, order.inputs),
             *missing_parts(loaded, parts.tools, parts.hooks),
         ),
     )

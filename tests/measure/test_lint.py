@@ -14,7 +14,7 @@ from mklang.errors import ProviderFailed
 from mklang.lang.reader import machine_from_text
 from mklang.measure.asking import AnswerCache
 from mklang.measure.findings import Kind
-from mklang.measure.llm_lint import Job, Linter, LintReport, Setting, estimate
+from mklang.measure.llm_lint import Job, Linter, LintReport, Setting, expected
 from mklang.measure.stimuli import measurable
 from mklang.measure.survey import Plan
 from mklang.measure.wire import Origin, as_sarif, changes, findings_to_wire, report_to_wire
@@ -105,14 +105,14 @@ states:
       - { when: it is never asked about, then: ok, to: END }
 """)
     assert measurable(machine) == []
-    assert estimate([Job(path="m", machine=machine)], Setting()).states == 0
+    assert expected([Job(path="m", machine=machine)], Setting()).states == 0
 
 
 @pytest.mark.rule("S11")
 def test_the_whole_stays_within_the_cost_that_was_announced() -> None:
     states = corpus(each=2)
-    expected = estimate(jobs(*states), Setting())
-    assert (expected.produce_calls, expected.judge_calls) == (5 * len(states), 15 * len(states))
+    most = expected(jobs(*states), Setting())
+    assert (most.produce_calls, most.judge_calls) == (5 * len(states), 15 * len(states))
     report = lint(Several([SHADOW, CLEAR]), SHADOW, CLEAR)
     assert report.tally.produce <= 10
     assert report.tally.judge <= 30 + report.estimate.control_calls

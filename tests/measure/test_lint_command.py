@@ -66,6 +66,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     def choose(**_: Any) -> SimpleNamespace:
         planting = Planting()
         return SimpleNamespace(
+            prices={},
             tiers=dict.fromkeys(Tier, planting),
             judge=planting,
             notice="planted",
@@ -111,8 +112,34 @@ def test_without_the_flag_no_model_is_asked(
     monkeypatch.setattr(llm_lint_cli, "choose_models", nobody)
     assert main(["lint", machine]) == 0
     assert main(["check", machine]) == 0
-    assert main(["lint", "--llm-estimate", machine]) == 0
-    assert "at most 5 calls to write outputs, 15 to the judge" in capsys.readouterr().out
+
+
+CONFIG = """
+active: near
+providers:
+  near:
+    protocol: openai_compat
+    base_url: http://127.0.0.1:9/v1
+    tiers: { fast: small, balanced: small, reasoning: small }
+"""
+PRICES = "    prices: { small: { input: 1, output: 2 } }\n"
+
+
+@pytest.mark.rule("S11")
+@pytest.mark.parametrize(("prices", "told"), [(PRICES, "($0.0"), ("", "(at a price that is not known)")])
+def test_an_estimate_says_calls_tokens_and_money_and_asks_nobody(
+    machine: str, prices: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "near.yaml"
+    config.write_text(CONFIG + prices)
+    assert main(["lint", "--llm-estimate", "--config", str(config), machine]) == 0
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("at most 5 calls to write outputs, 15 to the judge and 12 for controls, some ")
+    assert told in line
+    assert main(["lint", "--llm-estimate", "--config", str(config), "--format", "json", machine]) == 0
+    most = json.loads(capsys.readouterr().out)["llm_report"]["estimate"]
+    assert (most["usd"] is None) == (not prices)
+    assert prices == "" or most["tokens"] < most["usd"] * 1e6 < 2 * most["tokens"]
 
 
 @pytest.mark.rule("S9")

@@ -26,6 +26,7 @@ from mklang.cli.llm_options import LlmFlags
 from mklang.cli.llm_told import told
 from mklang.cli.output import Output, complain, is_terminal, to_json
 from mklang.engine.options import OnUncertain, RunOptions
+from mklang.engine.requests import Usage
 from mklang.errors import MklangError, UsageError
 from mklang.hooks.registry import HookRegistry
 from mklang.host.configuration import resolve
@@ -34,8 +35,10 @@ from mklang.host.judge_config import Manner
 from mklang.host.models import Models, choose_models
 from mklang.host.paths import state_folder
 from mklang.host.seam import REAL, Seam
+from mklang.lang.models import Tier
 from mklang.measure.asking import AnswerCache, Tally
-from mklang.measure.llm_lint import LIMITS, Estimate, Job, Linter, LintReport, Setting, estimate
+from mklang.measure.estimate import Estimate, Role
+from mklang.measure.llm_lint import LIMITS, Job, Linter, LintReport, Setting, expected
 from mklang.measure.survey import Plan
 from mklang.measure.wire import Origin, as_sarif, changes, findings_to_wire, report_to_wire
 from mklang.oracles.judge_log import LoggedOracle
@@ -61,13 +64,18 @@ def run(asked: Asked, flags: LlmFlags, out: Output, *, seam: Seam = REAL) -> int
     wire = findings.to_wire("lint", inspected, ok=not failed)
     jobs = list(_jobs(inspected, flags))
     setting = Setting(plan=_plan(flags), max_tokens=flags.llm_budget)
-    expected = estimate(jobs, setting)
-    if flags.llm_estimate or not expected.states:
-        return _only_estimate(expected, wire, out, code)
+    most = expected(jobs, setting)
+    if not most.states:
+        return _only_estimate(most, wire, out, code, nano_usd=None)
     try:
         models = choose_models(**asked_models(flags.models), seam=seam)
     except MklangError as problem:
+        if flags.llm_estimate:
+            return _only_estimate(most, wire, out, code, nano_usd=None)
         return _without_model(problem, wire, out, code)
+    if flags.llm_estimate:
+        asyncio.run(models.aclose())
+        return _only_estimate(most, wire, out, code, nano_usd=_price(most, models))
     options = RunOptions(whole_decisions=models.whole_decisions, on_uncertain=OnUncertain.FLAG)
     setting = Setting(plan=setting.plan, max_tokens=setting.max_tokens, options=options)
     measuring = _Measuring(jobs=jobs, setting=setting, models=models, flags=flags, out=out, seam=seam)
@@ -94,12 +102,24 @@ def _jobs(inspected: Sequence[Inspected], flags: LlmFlags) -> Iterator[Job]:
             )
 
 
-def _only_estimate(expected: Estimate, wire: dict[str, Any], out: Output, code: int) -> int:
+def _only_estimate(most: Estimate, wire: dict[str, Any], out: Output, code: int, *, nano_usd: int | None) -> int:
     if out.json:
-        out.wire(wire | {"llm_report": {"estimate": expected.to_wire(), "limits": LIMITS}})
+        usd = None if nano_usd is None else nano_usd / 1e9
+        out.wire(wire | {"llm_report": {"estimate": most.to_wire() | {"usd": usd}, "limits": LIMITS}})
     else:
-        out.say(_told(expected))
+        out.say(_told(most, nano_usd))
     return code
+
+
+def _price(most: Estimate, models: Models) -> int | None:
+    """Billionths of a US dollar at the prices of the models that would be asked; None when one is not known."""
+
+    def charge(tier: Tier, role: Role, usage: Usage) -> int | None:
+        writer, judge = models.prices.get(tier, (None, None))
+        price = writer if role is Role.WRITER else judge
+        return None if price is None else price.nano_usd(usage)
+
+    return most.nano_usd(charge)
 
 
 def _without_model(problem: MklangError, wire: dict[str, Any], out: Output, code: int) -> int:
@@ -110,13 +130,14 @@ def _without_model(problem: MklangError, wire: dict[str, Any], out: Output, code
     return code or ExitCode.UNUSABLE
 
 
-def _told(expected: Estimate) -> str:
-    if not expected.states:
+def _told(most: Estimate, nano_usd: int | None) -> str:
+    if not most.states:
         return "no state has two prose gates, so there is nothing to put before a judge"
+    money = "at a price that is not known" if nano_usd is None else f"${nano_usd / 1e9:.4f}" if nano_usd else "free"
     return (
-        f"at most {expected.produce_calls} calls to write outputs, {expected.judge_calls} to the judge and "
-        f"{expected.control_calls} for controls, some {expected.tokens:,} tokens, for {expected.states} "
-        f"state{'' if expected.states == 1 else 's'}"
+        f"at most {most.produce_calls} calls to write outputs, {most.judge_calls} to the judge and "
+        f"{most.control_calls} for controls, some {most.tokens:,} tokens ({money}), for {most.states} "
+        f"state{'' if most.states == 1 else 's'}"
     )
 
 
@@ -133,16 +154,16 @@ class _Measuring:
 
     def report(self) -> LintReport:
         """Ask, showing how far it is."""
-        expected = estimate(self.jobs, self.setting)
+        most = expected(self.jobs, self.setting)
         if not self.out.json:
             self.out.aside(f"# {self.models.notice}")
-            self.out.aside(f"# {_told(expected)}")
+            self.out.aside(f"# {_told(most, _price(most, self.models))}")
         with ExitStack() as stack:
             watch = None
             if is_terminal(sys.stderr):
                 from mklang.cli.llm_progress import Bar  # rich costs more than the rest together
 
-                watch = stack.enter_context(Bar(expected.produce_calls + expected.judge_calls + expected.control_calls))
+                watch = stack.enter_context(Bar(most.produce_calls + most.judge_calls + most.control_calls))
             return asyncio.run(self._ask(watch))
 
     async def _ask(self, watch: Callable[[Tally], None] | None) -> LintReport:

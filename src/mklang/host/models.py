@@ -46,7 +46,8 @@ class Models:
 
     ``judged_by`` names the model that judges each tier's states, ``whole_decisions`` the tiers judged by probabilities;
     ``on_uncertain`` is what a doubtful decision of theirs leads to. ``unpriced`` names the models of a tier, judges and
-    other models for an outage included, whose price nobody knows. ``relay`` is told what models say while they write,
+    other models for an outage included, whose price nobody knows; ``prices`` are those of a tier's model and of its
+    judge. ``relay`` is told what models say while they write,
     ``clock`` tells whoever waits for an endpoint how long there is; both are one run's.
     """
 
@@ -57,6 +58,7 @@ class Models:
     whole_decisions: frozenset[Tier] = frozenset()
     on_uncertain: OnUncertain = OnUncertain.FLAG
     unpriced: Mapping[Tier, tuple[str, ...]] = field(default_factory=dict)
+    prices: Mapping[Tier, tuple[Price | None, Price | None]] = field(default_factory=dict)
     relay: Relay = field(default_factory=lambda: Relay(REAL.elapsed))
     clock: RunClock = field(default_factory=lambda: RunClock(REAL.elapsed))
     warnings: tuple[Diagnostic, ...] = ()
@@ -222,6 +224,7 @@ def _models(chosen: _Chosen, manner: Manner | None, around: Surroundings, *, rel
         whole_decisions=judging.whole_decisions,
         on_uncertain=judging.on_uncertain,
         unpriced=_unpriced(chosen, judging, prices),
+        prices={tier: (place.price(model), prices[tier]) for tier, model in ids.items()},
         relay=relay,
         clock=clock,
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
 
 import msgspec
 
@@ -19,22 +18,18 @@ from mklang.engine.options import RunOptions
 from mklang.engine.oracle import Oracle
 from mklang.engine.run import walk
 from mklang.errors import AnswerFailed
-from mklang.lang.models import Machine, State, Tier
+from mklang.lang.models import Machine, Tier
 from mklang.lang.semantics import semantic_hash
 from mklang.measure.asking import AnswerCache, Asking, Tally
-from mklang.measure.controls import CONTROLS, Fitness, check_judge
+from mklang.measure.controls import Fitness, check_judge
+from mklang.measure.estimate import Estimate, estimate
 from mklang.measure.findings import Finding, findings_of
 from mklang.measure.probes import Spent
-from mklang.measure.stimuli import conditions_of, measurable, write_request
+from mklang.measure.stimuli import measurable
 from mklang.measure.survey import Plan, Survey
-from mklang.measure.targets import Stratum, Target
 
 ENOUGH_OUTPUTS = 3
 """Fewer usable outputs than this, and a state is under-sampled."""
-CHARS_A_TOKEN = 3.6
-OUTPUT_TOKENS = 90
-JUDGE_OVERHEAD = 200
-"""Tokens of a judge's message besides the conditions and the output, and of its reply."""
 LIMITS = (
     "A finding is a signal to look, not a verdict. Only what the sampled outputs happened to show can be found: "
     "absence of a finding is not proof that the gates are clear. Numbers depend on the models, the tier and the "
@@ -60,21 +55,6 @@ class Setting:
     seed: str = "measure"
     options: RunOptions = field(default_factory=RunOptions)
     controls: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
-    """The most an invocation may take, before anything is spent."""
-
-    states: int = 0
-    produce_calls: int = 0
-    judge_calls: int = 0
-    control_calls: int = 0
-    tokens: int = 0
-
-    def to_wire(self) -> dict[str, int]:
-        """The JSON form."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,37 +107,9 @@ class LintReport:
         ]
 
 
-def estimate(jobs: Sequence[Job], setting: Setting) -> Estimate:
-    """The most calls and tokens that measuring these machines can take."""
-    plan, found = setting.plan, Estimate()
-    tiers: set[Tier] = set()
-    for job in jobs:
-        for state in measurable(job.machine):
-            tiers.add(state.tier or job.machine.default_tier)
-            found = _with_state(found, job.machine, state, plan)
-    if setting.controls and found.states:
-        calls = 2 * len(CONTROLS) * len(tiers) + len(CONTROLS) * len(tiers)
-        found = replace(found, control_calls=calls, tokens=found.tokens + calls * (JUDGE_OVERHEAD + 60))
-    return found
-
-
-def _with_state(found: Estimate, machine: Machine, state: State, plan: Plan) -> Estimate:
-    conditions = conditions_of(state)
-    written = write_request(machine, state, [Target(stratum=Stratum.BORDERLINE)], key="")
-    asked = ceil(len(written.system + written.user) / CHARS_A_TOKEN)
-    shown = ceil(sum(len(gate.when) for gate in conditions.gates) / CHARS_A_TOKEN)
-    context = ceil(sum(len(repr(value)) + len(key) for key, value in machine.context.items()) / CHARS_A_TOKEN)
-    judge_calls = plan.judge_calls(len(conditions))
-    outputs = plan.samples + len(conditions) // 2
-    tokens = plan.samples * asked + outputs * OUTPUT_TOKENS
-    tokens += judge_calls * (shown + 2 * OUTPUT_TOKENS + min(context, 1200) + JUDGE_OVERHEAD)
-    return replace(
-        found,
-        states=found.states + 1,
-        produce_calls=found.produce_calls + plan.samples,
-        judge_calls=found.judge_calls + judge_calls,
-        tokens=found.tokens + tokens,
-    )
+def expected(jobs: Sequence[Job], setting: Setting) -> Estimate:
+    """The most that measuring these machines can take."""
+    return estimate([job.machine for job in jobs], setting.plan, controls=setting.controls)
 
 
 class Linter:
@@ -191,7 +143,7 @@ class Linter:
             fitness=self._fitness,
             tally=self._asking.tally,
             setting=self._setting,
-            estimate=estimate(jobs, self._setting),
+            estimate=expected(jobs, self._setting),
             stopped=self._stopped,
             interrupted=self._interrupted,
         )

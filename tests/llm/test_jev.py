@@ -10,6 +10,7 @@ import pytest
 
 from mklang.engine.requests import Judge, Read, Usage, Verdict
 from mklang.errors import ConfigError, MissingExtra, ProviderFailed, UnknownTier
+from mklang.hooks.hook import hook
 from mklang.hooks.registry import HookRegistry
 from mklang.lang.models import Tier
 from mklang.llm.jev import JevNoulJudge, SystemOne, is_reserved, systemone_url
@@ -318,9 +319,11 @@ def test_it_judges_the_tiers_it_was_given() -> None:
 def test_it_cannot_write_and_is_no_hook() -> None:
     judge = JevNoulJudge(SystemOne(traffic=traffic()))
     assert not hasattr(judge, "produce")
-    for hook in (judge, judge.judge, SystemOne(traffic=traffic()).chances):
+    for given in (judge, judge.judge, SystemOne(traffic=traffic()).chances):
         with pytest.raises(ConfigError, match="hook 'h' is a judge"):
-            HookRegistry({"h": hook})  # type: ignore[dict-item]
+            HookRegistry({"h": given})  # type: ignore[dict-item]
+    with pytest.raises(ConfigError, match="hook 'judge' is a judge"):
+        hook(judge.judge)
 
 
 def test_without_the_extra_its_name_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

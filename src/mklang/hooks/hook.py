@@ -34,12 +34,9 @@ class HostHook:
         """Raises ``ConfigError`` for a hook that is none, and for a judge: a hook is code, and decides alone (S25)."""
         if not self.name or self.name != self.name.strip():
             raise ConfigError(f"a hook's name is not empty and has no space around it, not {self.name!r}")
+        _refuse_judge(self.name, self.function)
         if not callable(self.function):
             raise ConfigError(f"hook '{self.name}': {self.function!r} cannot be called")
-        owner = getattr(self.function, "__self__", self.function)
-        if callable(getattr(owner, "judge", None)) or callable(getattr(owner, "chances", None)):
-            told = "a hook is code that decides alone, a judge decides gates without a hook"
-            raise ConfigError(f"hook '{self.name}' is a judge: {told}")
 
     def __call__(self, context: Mapping[str, Json], output: Json) -> object:
         """Ask it."""
@@ -66,6 +63,7 @@ def hook(
 
     def make(function: Callable[..., object]) -> HostHook:
         called = name or str(getattr(function, "__name__", ""))
+        _refuse_judge(called, function)
         told = inspect.getdoc(function) or "" if description is None else description
         parameters = list(inspect.signature(function).parameters.values())
         if parameters and parameters[0].name in {"context", "ctx", "_context"}:
@@ -77,6 +75,13 @@ def hook(
         return HostHook(name=called, function=_typed(function, called, parameters), description=told, keys=keys)
 
     return make if function is None else make(function)
+
+
+def _refuse_judge(name: str, function: object) -> None:
+    owner = getattr(function, "__self__", function)
+    if callable(getattr(owner, "judge", None)) or callable(getattr(owner, "chances", None)):
+        told = "a hook is code that decides alone, a judge decides gates without a hook"
+        raise ConfigError(f"hook '{name}' is a judge: {told}")
 
 
 def as_hook(name: str, given: HostHook | HookFunction) -> HostHook:

@@ -150,9 +150,12 @@ def assemble(
     tools: ToolRegistry | None = None,
     hooks: HookRegistry | None = None,
     configuration: Configuration | None = None,
+    oracle: Oracle | None = None,
     seam: Seam = REAL,
 ) -> Session:
     """Put a run of machines together that are loaded already; ``configuration`` is one that is settled.
+
+    An ``oracle`` answers in place of models, tools and hooks.
 
     Raises ``ConfigError`` or ``MissingExtra``, ``DocumentError`` where ``order.strict_effects`` refuses them (L123).
     """
@@ -166,10 +169,39 @@ def assemble(
         hooks=hooks,
     )
     try:
+        if oracle is not None:
+            return _answered(order, loaded, parts, oracle, seam=seam)
         return _assembled(order, loaded, settled, parts, seam=seam)
     except BaseException:
         parts.servers.close()
         raise
+
+
+def _answered(order: Order, loaded: Loaded, parts: Parts, oracle: Oracle, *, seam: Seam) -> Session:
+    """A run that no model answers."""
+    inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
+    options = _with_parts(order.options, parts)
+    if order.strict_effects:
+        check_effects(loaded, options)
+    return Session(
+        machine=loaded.machine,
+        library=loaded.library,
+        inputs=inputs,
+        options=msgspec.structs.replace(
+            options, trusted=order.options.trusted | trusted, guards=_guarded(order, loaded)
+        ),
+        guards=loaded.guards,
+        oracle=oracle,
+        notice="an oracle of the host's answers",
+        close=parts.servers.aclose,
+        repeatable=parts.tools.repeatable,
+        warnings=(*loaded.warnings, *undeclared(loaded.machine, order.inputs)),
+    )
+
+
+def _guarded(order: Order, loaded: Loaded) -> dict[str, str]:
+    """The record of the run's guards."""
+    return loaded.guards.table | ({EFFECTS: "strict"} if order.strict_effects else {})
 
 
 def _assembled(order: Order, loaded: Loaded, settled: Configuration, parts: Parts, *, seam: Seam) -> Session:
@@ -202,7 +234,7 @@ def _assembled(order: Order, loaded: Loaded, settled: Configuration, parts: Part
         options=msgspec.structs.replace(
             judged(chosen, models),
             trusted=order.options.trusted | trusted,
-            guards=loaded.guards.table | ({EFFECTS: "strict"} if order.strict_effects else {}),
+            guards=_guarded(order, loaded),
         ),
         guards=loaded.guards,
         oracle=LoggedOracle(timed),

@@ -14,7 +14,7 @@ import pytest
 
 from mklang.cli import measuring_judges
 from mklang.engine.options import RunOptions
-from mklang.engine.requests import Answer, Judge, Nonce, NonceValue, Request, Usage, Verdict
+from mklang.engine.requests import Answer, Judge, Nonce, NonceValue, Produce, Produced, Request, Usage, Verdict
 from mklang.lang.models import Tier
 from mklang.measure.bars import Standing, rule
 from mklang.measure.calibration import calibrate
@@ -214,3 +214,29 @@ def test_a_ledger_refuses_before_the_cap_is_passed(tmp_path: Path) -> None:
     assert sum(json.loads(line)["usd"] for line in path.read_text("utf-8").splitlines()) == pytest.approx(0.05)
     with pytest.raises(CapReached):
         Ledger(path, cap=0.05, estimate=0.01).reserve()
+
+
+@dataclass
+class Writing(Judging):
+    """A model that writes each case's output for a price, and a judge that costs as much."""
+
+    async def answer(self, request: Request, /) -> Answer:
+        if isinstance(request, Produce):
+            return Produced(text=request.user.split("\n", 1)[-1], usage=Usage(10, 1, 4_000_000), model="writer")
+        if isinstance(request, Judge):
+            return Verdict(index=0, model="sim", usage=Usage(10, 1, 1_000_000))
+        return await super().answer(request)
+
+
+@pytest.mark.parametrize(("priced", "usd"), [(True, 0.005), (False, 0.05)])
+def test_live_a_run_costs_what_was_written_and_judged_or_the_estimate(tmp_path: Path, priced: bool, usd: float) -> None:
+    ledger = Ledger(tmp_path / "costs.jsonl", cap=1.0, estimate=0.05)
+    contender = Contender(name="sim", oracle=Writing(), live=True, priced=priced)
+    planned = trials(CORPUS, CORPUS.chosen(["amount_edge"])[:3])
+    rows = asyncio.run(measure(planned, contender, corpus_id=CORPUS.id, ledger=ledger))
+    lines = [json.loads(line) for line in (tmp_path / "costs.jsonl").read_text("utf-8").splitlines()]
+    produced = sum(row["usage"]["output_tokens"] for row in rows) - len(rows)
+    assert produced >= len(rows)
+    assert all(line["usd"] >= usd for line in lines)
+    assert {line["usd_source"] for line in lines} == {"provider" if priced else "estimate"}
+    assert len({row["output_hash"] for row in rows}) == len(rows)

@@ -45,6 +45,7 @@ def judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             notice="simulated",
             judged_by={Tier.FAST: "sim"},
             whole_decisions=frozenset(Tier) if noul else frozenset(),
+            prices={},
             aclose=aclose,
         )
 

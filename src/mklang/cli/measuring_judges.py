@@ -83,7 +83,9 @@ class _Judge:
             max_tokens=MAX_TOKENS, whole_decisions=models.whole_decisions, on_uncertain=OnUncertain.FLAG
         )
         mapping = "noul_first_ge" if Tier.FAST in models.whole_decisions else "choice"
-        return Contender(name=self.name, oracle=logged, options=options, mapping=mapping, live=self.live)
+        writer, judge = models.prices.get(Tier.FAST, (None, None))
+        priced = judge is not None and (writer is not None or not self.live)
+        return Contender(name=self.name, oracle=logged, options=options, mapping=mapping, live=self.live, priced=priced)
 
 
 def run(asked: Asked, out: Output, *, seam: Seam = REAL) -> int:

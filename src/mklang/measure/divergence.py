@@ -34,7 +34,8 @@ PINNED_MODEL = "pinned"
 class Contender:
     """One judge that is measured. ``options`` are those of a run with it, ``mapping`` is how it judges.
 
-    ``live`` lets the models write the outputs.
+    ``live`` lets the models write the outputs. ``priced`` says that the price of everything a run asks is known; else a
+    row says no cost, for an unknown price is no price of zero.
     """
 
     name: str
@@ -43,24 +44,31 @@ class Contender:
     mapping: str = "choice"
     tier: str = "fast"
     live: bool = False
+    priced: bool = False
 
 
 @dataclass(slots=True)
 class Pinning:
-    """An oracle that writes what the corpus says and lets the judge answer, and keeps the verdicts."""
+    """An oracle that writes what the corpus says and lets the judge answer, and keeps the verdicts.
+
+    ``live`` lets a model write; ``output`` is then what it wrote.
+    """
 
     inner: Oracle
     entry: str
-    output: str | None
+    output: str
+    live: bool = False
     verdicts: list[Verdict] = field(default_factory=list)
 
     async def answer(self, request: Request, /) -> Answer:
         """Answer one request."""
-        if isinstance(request, Produce) and self.output is not None:
+        if isinstance(request, Produce) and not self.live:
             return Produced(text=self.output if request.state == self.entry else "done", model=PINNED_MODEL)
         answer = await self.inner.answer(request)
         if isinstance(answer, Verdict):
             self.verdicts.append(answer)
+        elif isinstance(answer, Produced) and isinstance(request, Produce) and request.state == self.entry:
+            self.output = answer.text
         return answer
 
 
@@ -81,13 +89,13 @@ Row = dict[str, Any]
 async def run_trial(trial: Trial, contender: Contender) -> Row:
     """One run, as a row."""
     case, machine = trial.case, trial.machine
-    oracle = Pinning(contender.oracle, machine.entry, None if contender.live else case.output)
+    oracle = Pinning(contender.oracle, machine.entry, "" if contender.live else case.output, live=contender.live)
     inputs: dict[str, Json] = {"message": case.output} if contender.live else {}
     outcome = await arun(machine, inputs, oracle=oracle, options=contender.options)
-    return row_of(trial, contender, outcome, oracle.verdicts)
+    return row_of(trial, contender, outcome, oracle)
 
 
-def row_of(trial: Trial, contender: Contender, outcome: Outcome, verdicts: Sequence[Verdict]) -> Row:
+def row_of(trial: Trial, contender: Contender, outcome: Outcome, oracle: Pinning) -> Row:
     """A run as a row."""
     case = trial.case
     status = {Done: "done", Halted: "halted", Suspended: "suspended"}[type(outcome)]
@@ -105,9 +113,10 @@ def row_of(trial: Trial, contender: Contender, outcome: Outcome, verdicts: Seque
         "signature": signature(outcome.trace),
         "route": route,
         "correct": route == case.gold if status == "done" else None,
-        "output_hash": blake2b(case.output.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest(),
+        "output_hash": blake2b(oracle.output.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest(),
         "gates": gates_of(outcome.trace),
         "usage": {"input_tokens": outcome.usage.input_tokens, "output_tokens": outcome.usage.output_tokens},
+        "usd": outcome.usage.nano_usd / 1e9 if contender.priced else None,
         "repeat": trial.repeat,
         "experiment": case.purpose,
         "input_hash": sha256(identity.encode()).hexdigest()[:16],
@@ -115,7 +124,7 @@ def row_of(trial: Trial, contender: Contender, outcome: Outcome, verdicts: Seque
         "gold": case.gold,
         "family": case.family,
         "held_out": case.held_out,
-        **_judged(verdicts[-1] if verdicts else None, contender),
+        **_judged(oracle.verdicts[-1] if oracle.verdicts else None, contender),
     }
 
 
@@ -136,7 +145,6 @@ def _judged(verdict: Verdict | None, contender: Contender) -> Row:
         "confidence": chosen,
         "latency_ms": round(verdict.seconds * 1000),
         "tokens_in": verdict.usage.input_tokens,
-        "usd": verdict.usage.nano_usd / 1e9 if verdict.usage.nano_usd else None,
         "fence_applied": verdict.fence_applied,
         "read": verdict.read.value,
     }

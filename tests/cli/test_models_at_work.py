@@ -203,6 +203,43 @@ def test_a_key_that_an_endpoint_sends_back_stands_nowhere(folder: Path, way: str
         assert SECRET.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.rule("S27")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Scripted({"error": {"message": f"bad key {SECRET}"}}, status=401),
+        Scripted({"answers": {"g0": {"type": SECRET, "noul": 0.9}}}),
+        Scripted({"answers": {}, "model": SECRET}),
+        Scripted(f"<p>{SECRET}</p>"),
+    ],
+)
+def test_a_judges_key_that_comes_back_stands_nowhere(folder: Path, reply: Scripted) -> None:
+    def answers(asked: Asked) -> Scripted:
+        return reply if asked.path.endswith("/systemone") else answer(asked)
+
+    async def scenario() -> tuple[int, list[Asked]]:
+        async with StubServer(answer=answers) as server:
+            judge = f"judge: {{ provider: jev, base_url: '{server.base_url}', api_key_env: JUDGE_KEY }}"
+            configure(folder, server.base_url, judge)
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "mklang.cli.main", "run", "letter.mkl", "--events", "events.jsonl",
+                cwd=folder, env=environment(folder, JUDGE_KEY=SECRET),
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+            for name, told in zip(("out.txt", "err.txt"), await process.communicate(), strict=True):
+                (folder / name).write_bytes(told)
+            return process.returncode or 0, server.asked
+
+    code, asked = asyncio.run(scenario())
+    (judged,) = (one for one in asked if one.path.endswith("/systemone"))
+    assert (code, judged.headers["authorization"]) == (1, f"Bearer {SECRET}")
+    assert [one.headers.get("authorization") for one in asked if one is not judged] == [None]
+    kept = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.suffix for path in kept} >= {".jsonl", ".txt"}
+    for path in kept:
+        assert SECRET.encode() not in path.read_bytes(), path
+
+
 @pytest.mark.rule("L98")
 def test_a_key_is_looked_up_in_the_environment_then_here_then_with_the_user_and_never_beside_the_machine(
     folder: Path,

@@ -13,6 +13,8 @@ import pytest
 
 import mklang
 from mklang.cli.main import COMMANDS, LazyGroup, cli, main
+from mklang.cli.model_flags import MANNERS
+from mklang.host.judge_config import Manner
 
 PROGRAM = [sys.executable, "-m", "mklang.cli.main"]
 
@@ -62,10 +64,15 @@ def test_help_imports_no_command() -> None:
     assert not modules & {"msgspec", "rich", "asyncio", "yaml"}
 
 
-def test_checking_needs_neither_a_run_nor_rich(tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["check", "lint", "fmt"])
+def test_looking_at_a_document_needs_neither_a_run_nor_rich(command: str, tmp_path: Path) -> None:
     file = tmp_path / "m.mkl"
     file.write_text("machine: m\n", "utf-8")
-    assert not imported_by(["check", str(file)]) & {"msgspec", "rich", "asyncio", "mklang.engine"}
+    assert not imported_by([command, str(file)]) & {"msgspec", "rich", "asyncio", "mklang.engine"}
+
+
+def test_the_flag_knows_every_way_to_judge() -> None:
+    assert list(MANNERS) == [manner.value for manner in Manner]
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("chekc", "check"), ("rn", "run"), ("Check", "check")])
@@ -140,6 +147,18 @@ def test_an_argument_that_is_not_text_is_shown_with_its_bytes_escaped() -> None:
 
 
 @pytest.mark.rule("L107")
+def interrupted(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+    """What a program says that is interrupted, and again if that fell into the instant before it began to wait."""
+    for _ in range(6):
+        process.send_signal(signal.SIGINT)
+        try:
+            return process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            continue
+    process.kill()
+    raise AssertionError("the program does not end")
+
+
 def test_ctrl_c_is_one_line_and_130(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     command = [*PROGRAM, "check", f"/dev/fd/{reader}"]
@@ -147,8 +166,7 @@ def test_ctrl_c_is_one_line_and_130(tmp_path: Path) -> None:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(reader,), cwd=tmp_path
     ) as process:
         os.write(writer, b"#" * 100_000)  # more than a pipe holds: returns once the program reads
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = interrupted(process)
     os.close(reader)
     os.close(writer)
     assert (process.returncode, out) == (130, b"")

@@ -80,7 +80,7 @@ def test_a_pipe_that_lies_about_holds_nobody_up(tmp_path: Path) -> None:
 
 def test_a_link_that_leads_round_in_a_circle_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "loop.mkl").symlink_to(tmp_path / "loop.mkl")
-    assert list(library_around(tmp_path / "loop.mkl")) == []
+    assert [name for name in library_around(tmp_path / "loop.mkl") if not name.startswith("std_")] == []
     source, problems = read_source(tmp_path / "loop.mkl")
     assert source is None
     assert [found.code for found in problems] == ["file-unreadable"]

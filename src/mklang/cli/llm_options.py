@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from mklang.cli.running import model_options
+from mklang.cli.model_flags import model_options
 
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 

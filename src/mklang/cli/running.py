@@ -19,6 +19,7 @@ import msgspec
 from mklang.cli.event_file import written_to
 from mklang.cli.excerpts import draw
 from mklang.cli.exit_codes import ExitCode
+from mklang.cli.model_flags import ModelFlags
 from mklang.cli.output import Ink, Output, envelope, is_terminal, one_line
 from mklang.cli.report import report, result_text
 from mklang.diagnostics import Diagnostic
@@ -36,16 +37,6 @@ from mklang.host.session import Session
 from mklang.lang.values import Json
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
-
-
-class ModelFlags(TypedDict):
-    """Which models answer."""
-
-    config: str | None
-    provider: str | None
-    model: str | None
-    base_url: str | None
-    judge: str | None
 
 
 class LimitFlags(TypedDict):
@@ -72,23 +63,6 @@ class Runnable(Protocol):
     async def run(self, observer: Observer | None = None) -> Outcome:
         """Run to the end."""
         ...
-
-
-def model_options(command: _Command) -> _Command:
-    """Give a command the flags of :class:`ModelFlags`."""
-    for option in (
-        click.option(
-            "--judge",
-            type=click.Choice([manner.value for manner in Manner]),
-            help="How to judge: pick the first true condition, or ask for a probability of each (noul).",
-        ),
-        click.option("--base-url", metavar="URL", help="A server that speaks the OpenAI protocol; needs --model."),
-        click.option("--model", metavar="NAME|FILE", help="A model of the provider, or a GGUF file to run in-process."),
-        click.option("--provider", metavar="NAME", help="A provider of the configuration, instead of its active one."),
-        click.option("--config", metavar="FILE", help="The runtime configuration to use."),
-    ):
-        command = option(command)
-    return command
 
 
 def manner_of(flags: ModelFlags) -> Manner | None:
@@ -165,14 +139,6 @@ class Duration(click.ParamType[float]):
         if not seconds:
             self.fail(f"{value!r} is no length of time; write 90, 90s, 5m, 2h or 1d", param, ctx)
         return seconds
-
-
-def answered_by(flags: ModelFlags) -> dict[str, str]:
-    """Who was chosen to answer, as a journal keeps it; a configuration's path from wherever the run goes on."""
-    chosen = {name: flags.get(name) for name in ("config", "provider", "model", "base_url")}
-    if chosen["config"] is not None:
-        chosen["config"] = str(Path(str(chosen["config"])).absolute())
-    return {name: str(value) for name, value in chosen.items() if value is not None}
 
 
 def option_changes(flags: LimitFlags) -> dict[str, Json]:

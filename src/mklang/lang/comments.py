@@ -6,6 +6,7 @@ Found from the parser's own events, so that a ``#`` inside a text is never taken
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -50,12 +51,12 @@ def read_remarks(source: Source) -> Remarks:
     comments: list[Comment] = []
     for begin, stop in _gaps(text, texts):
         for found in _HASH.finditer(text, begin, stop):
-            line = _line_of(starts, found.start())
+            line = line_of(starts, found.start())
             column = found.start() - starts[line]
             span = Span(line + 1, column + 1, line + 1, column + 1 + len(found.group()))
             alone = not text[starts[line] : found.start()].strip()
             comments.append(Comment(found.group().rstrip(), span, found.start(), found.end(), alone))
-    long_texts = ((_line_of(starts, begin) + 1, _line_of(starts, stop - 1) + 1) for begin, stop, _ in texts)
+    long_texts = ((line_of(starts, begin) + 1, line_of(starts, stop - 1) + 1) for begin, stop, _ in texts)
     return Remarks(tuple(comments), tuple(lines for lines in long_texts if lines[0] != lines[1]))
 
 
@@ -64,13 +65,9 @@ def line_starts(text: str) -> list[int]:
     return [0, *(found.end() for found in LINE_BREAK.finditer(text))]
 
 
-def _line_of(starts: list[int], offset: int) -> int:
-    """The line, from 0, that an offset stands in."""
-    low, high = 0, len(starts)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if starts[middle] <= offset else (low, middle)
-    return low
+def line_of(starts: list[int], offset: int) -> int:
+    """The line, from 0, that an offset stands in; ``starts`` are those of all lines."""
+    return bisect_right(starts, offset) - 1
 
 
 def _texts(text: str) -> list[tuple[int, int, bool]]:

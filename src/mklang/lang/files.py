@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from io import FileIO
 
 from mklang.diagnostics import Diagnostic
 from mklang.lang.yaml_tree import MAX_BYTES, too_large
@@ -11,6 +12,7 @@ from mklang.source import Source, Span
 
 _STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 """Pipes that a shell hands over on purpose."""
+_PIECE = 1024 * 1024
 _BOMS_OF_16_AND_32 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -18,11 +20,11 @@ def read_source(path: str | os.PathLike[str]) -> tuple[Source | None, tuple[Diag
     """A file's text under the name it was asked for, or the reason why there is none. Never raises."""
     name = os.fspath(path)
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(path, "rb", buffering=0, opener=_without_waiting) as file:
             if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not name.startswith(_STREAMS):
                 return None, (Diagnostic(code="file-unreadable", message="this is a pipe, not a file", path=name),)
             os.set_blocking(file.fileno(), True)
-            data = file.read(MAX_BYTES + 1)
+            data = _all_of(file)
     except FileNotFoundError:
         return None, (Diagnostic(code="file-missing", message="there is no such file", path=name),)
     except IsADirectoryError:
@@ -34,6 +36,14 @@ def read_source(path: str | os.PathLike[str]) -> tuple[Source | None, tuple[Diag
     if len(data) > MAX_BYTES:
         return None, (too_large(name),)
     return decode(data, name)
+
+
+def _all_of(file: FileIO) -> bytes:
+    """What a file holds, up to a byte too many. Read in pieces, so that Ctrl-C is heard between them."""
+    data = bytearray()
+    while len(data) <= MAX_BYTES and (piece := file.read(_PIECE)):
+        data += piece
+    return bytes(data)
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -22,7 +22,7 @@ from mklang.lang.layout import Block, Entry, Flow, Layout, Leaf, Node, Unformatt
 from mklang.lang.reader import read_machine
 from mklang.lang.semantics import semantic_hash
 from mklang.lang.vocabulary import GATES, KEYS, STATES, Place
-from mklang.lang.yaml_tree import MERGE, compose
+from mklang.lang.yaml_tree import MERGE, compose, garbage_collection_paused
 from mklang.source import Source
 
 INDENT = 2
@@ -71,6 +71,11 @@ class Formatted:
 
 def format_source(source: Source) -> Formatted:
     """Format a document. One that is no YAML is refused with its problem; other mistakes do not matter."""
+    with garbage_collection_paused():
+        return _format(source)
+
+
+def _format(source: Source) -> Formatted:
     root, problems = compose(source)
     if problems:
         return Formatted(None, problems)
@@ -83,6 +88,8 @@ def format_source(source: Source) -> Formatted:
     difference = ""
     for ordered in (True, False):
         text = _write(layout, ordered=ordered, windows="\r\n" in source.text)
+        if text == source.text:
+            return Formatted(text)
         difference = _difference(source, Source(source.name, text), root)
         if not difference:
             return Formatted(text)

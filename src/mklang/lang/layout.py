@@ -7,6 +7,7 @@ the reader, what the layout should be to ``format``.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from mklang.lang.comments import Comment, line_starts, read_remarks
+from mklang.lang.comments import Comment, line_of, line_starts, read_remarks
 from mklang.lang.events import dashes_of, end_of, events_of, start_of
 from mklang.source import Source
 
@@ -113,7 +114,7 @@ class _Builder:
         self.starts = line_starts(text)
         self.events = events_of(text)
         try:
-            self.dashes = dashes_of(text)
+            self.dashes = deque(dashes_of(text))
         except ValueError as odd:
             raise Unformattable(str(odd)) from odd
         self.own: dict[int, Comment] = {}
@@ -212,7 +213,7 @@ class _Builder:
     def _list(self, properties: str) -> Block:
         block = Block(properties, False, -1)
         while not isinstance(self.events[self.position], SequenceEndEvent):
-            dash = self.dashes.pop(0)
+            dash = self.dashes.popleft()
             line = self._line(dash)
             if block.column < 0:
                 block.column = self._column(dash)
@@ -283,20 +284,18 @@ class _Builder:
     def _forget_inside(self, start: int, end: int) -> bool:
         """Comments inside brackets stay with them; whether there are any."""
         found = False
-        for comments in (self.own, self.tags):
-            for line in [line for line, comment in comments.items() if start <= comment.start < end]:
-                del comments[line]
-                found = True
+        for line in range(self._line(start), self._line(end) + 1):
+            for comments in (self.own, self.tags):
+                comment = comments.get(line)
+                if comment is not None and start <= comment.start < end:
+                    del comments[line]
+                    found = True
         return found
 
     # Lines
 
     def _line(self, offset: int) -> int:
-        low, high = 0, len(self.starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.starts[middle] <= offset else (low, middle)
-        return low
+        return line_of(self.starts, offset)
 
     def _column(self, offset: int) -> int:
         return offset - self.starts[self._line(offset)]

@@ -14,8 +14,9 @@ import msgspec
 
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.gate_table import Row, draw_table, headline, remarks, rows_of
+from mklang.cli.model_flags import ModelFlags, model_options
 from mklang.cli.output import Output, envelope, one_line, output_options
-from mklang.cli.running import ModelFlags, manner_of, model_options, refuse, warn
+from mklang.cli.running import manner_of, refuse, warn
 from mklang.diagnostics import Diagnostic
 from mklang.engine.deciding import Decided
 from mklang.engine.trace import judgement_wire

@@ -10,16 +10,14 @@ from typing import Unpack
 import click
 
 from mklang.cli.event_file import check_events_file
+from mklang.cli.model_flags import ModelFlags, answered_by, model_options
 from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.reach_options import ReachFlags, reach_options
 from mklang.cli.running import (
     LimitFlags,
-    ModelFlags,
-    answered_by,
     carry_out,
     limit_options,
     manner_of,
-    model_options,
     option_changes,
     refuse,
     tell_outcome,

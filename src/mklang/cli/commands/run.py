@@ -13,18 +13,17 @@ from typing import Unpack
 import click
 from click.core import ParameterSource
 
+from mklang.cli.completing import MACHINE
 from mklang.cli.event_file import check_events_file
 from mklang.cli.exit_codes import ExitCode
+from mklang.cli.model_flags import ModelFlags, answered_by, model_options
 from mklang.cli.output import Output, is_terminal, one_line, output_options
 from mklang.cli.reach_options import ReachFlags, reach_options
 from mklang.cli.running import (
     LimitFlags,
-    ModelFlags,
-    answered_by,
     carry_out,
     limit_options,
     manner_of,
-    model_options,
     new_options,
     refuse,
     tell,
@@ -57,7 +56,7 @@ class _Flags(ModelFlags, LimitFlags, ReachFlags):
 
 
 @click.command(short_help="Run a machine on a language model.")
-@click.argument("machine")
+@click.argument("machine", type=MACHINE)
 @click.option(
     "--set",
     "assignments",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mklang.host.akc import Cycle
 from mklang.host.seam import REAL, Seam
@@ -31,6 +32,11 @@ class Asking:
     model: str | None = None
     base_url: str | None = None
     seam: Seam = field(default=REAL)
+
+    @classmethod
+    def of(cls, flags: Mapping[str, Any]) -> Asking:
+        """As the flags of a command say."""
+        return cls(**{name: flags[name] for name in ("config", "provider", "model", "base_url")})
 
     def session(self, machine: Path) -> Session:
         """A session of a machine; its oracle answers any machine."""

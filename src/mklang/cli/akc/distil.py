@@ -65,7 +65,7 @@ def command(
             distil,
         )
 
-        asking = Asking(**{name: flags.get(name) for name in ("config", "provider", "model", "base_url")})  # type: ignore[arg-type]  # four of the flags
+        asking = Asking.of(flags)
         found = asyncio.run(again(cycle, asking, reformat) if reformat else distil(cycle, asking, choice))
     if out.json:
         out.wire(_wire(found))

@@ -19,6 +19,13 @@ COMMANDS: Mapping[str, Entry] = {
     "propose": Entry(f"{_IN}.propose", "Put a rule or a changed file up for decision."),
     "review": Entry(f"{_IN}.review", "Decide what waits, one at a time, at a terminal."),
     "rules": Entry(f"{_IN}.rules", "The rules in force, and what they came from."),
+    "promote": Entry(f"{_IN}.promote", "Candidate rules from patterns, examined and put up for a person."),
+    "curate": Entry(f"{_IN}.curate", "A model's opinion on each rule file and skill, after code has looked."),
+    "health": Entry(f"{_IN}.health", "References into nothing, the same said twice, and what it costs to load."),
+    "maintain": Entry(f"{_IN}.maintain", "Documents whose subject has been committed to since they were touched."),
+    "comply": Entry(
+        f"{_IN}.comply", "Whether rules are followed in real sessions: by code first, by a model where it must."
+    ),
     "gate": Entry(f"{_IN}.gate", "Refuse an agent's direct writes to rules, control and evidence files."),
     "ledger": Entry(f"{_IN}.ledger", "What was decided: show it, verify it, and the habits in it."),
 }

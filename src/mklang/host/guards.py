@@ -58,10 +58,19 @@ class RunGuards:
 NO_GUARDS = RunGuards()
 
 
-def guards_of(path: str, machines: Iterable[Machine], *, explicit: str | None = None) -> RunGuards:
-    """The guards for the machine in a file and those it can call. Problems are in the value, never raised."""
+def guards_of(
+    path: str,
+    machines: Iterable[Machine],
+    *,
+    explicit: str | None = None,
+    more: Mapping[str, Guard] = MappingProxyType({}),
+) -> RunGuards:
+    """The guards for the machine in a file and those it can call; ``more`` are guards that no file beside it has.
+
+    Problems are in the value, never raised.
+    """
     machines = tuple(machines)
-    shelf = _Shelf(Path(path).resolve().parent)
+    shelf = _Shelf(Path(path).resolve().parent, more)
     hooks = dict(_hooks(machines, shelf))
     tools = {TOOL: _guard_tool(shelf)} if any(_uses_tool(machine, shelf) for machine in machines) else {}
     binder = _Binder(machines, shelf)
@@ -115,7 +124,8 @@ def _is_filled(argument: Argument) -> bool:
 class _Shelf:
     """The guard files around a machine, each read once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: Mapping[str, Guard]) -> None:
+        self._more = more
         self._near = near = places_near(folder)
         self._folders = tuple(place for one in near for place in (one, one / "guards"))
         self._guards: dict[Path, Guard | None] = {}
@@ -132,18 +142,24 @@ class _Shelf:
             self.problems.append(place("guard-missing", f"'{name}' is no name of a guard"))
             return None
         found = _files_in(self._folders, name) or _files_in((BUNDLED,), name)
-        if len(found) == 1:
+        if len(found) == 1 and name not in self._more:
             guard = self.at(found[0])
             if guard is not None:
                 self.found[name] = guard
             return guard
         if found:
-            self.problems.append(place("guard-twice", f"there are two guards '{name}': {_listed(found)}"))
+            self.problems.append(place("guard-twice", f"there are two guards '{name}': {self._two(found, name)}"))
+        elif name in self._more:
+            self.found[name] = self._more[name]
+            return self._more[name]
         else:
             hint = near_miss(name, self._names())
             message = f"there is no guard '{name}'{'; ' + hint if hint else ''}"
             self.problems.append(place("guard-missing", message))
         return None
+
+    def _two(self, found: list[Path], name: str) -> str:
+        return _listed(found) + (", and a plug-in's" if name in self._more else "")
 
     def at(self, file: Path) -> Guard | None:
         """The guard in a file."""
@@ -155,12 +171,13 @@ class _Shelf:
         return self._guards[file]
 
     def _names(self) -> list[str]:
-        return [
+        beside = [
             file.name.removesuffix(SUFFIX)
             for folder in self._folders
             if folder.is_dir()
             for file in folder.glob(f"*{SUFFIX}")
         ]
+        return [*beside, *self._more]
 
 
 def _shown(path: Path) -> Path:

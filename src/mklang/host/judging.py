@@ -16,6 +16,7 @@ from mklang.engine.options import OnUncertain
 from mklang.errors import ConfigError
 from mklang.host.judge_config import JudgeConfig, Judges, Manner, NoulProvider
 from mklang.host.keys import KeyPlaces, find_key
+from mklang.host.plugins import MakeJudge, ModelPlace
 from mklang.lang.models import Tier
 from mklang.llm import decisions, jev, logprob
 from mklang.llm.addresses import is_loopback
@@ -27,6 +28,8 @@ from mklang.llm.noul import DEFAULT_THRESHOLD, NoulBackend, NoulJudge, NoulSetti
 from mklang.llm.retry import Traffic
 from mklang.llm.routing import RoutedJudge
 
+PLUGIN = "plugin:"
+"""How the id of a judge begins that a plug-in brings."""
 THRESHOLD_VARIABLE = "MKLANG_JEV_NOUL_THRESHOLD"
 BASE_URL_VARIABLE = "MKLANG_JEV_BASE_URL"
 
@@ -52,11 +55,12 @@ class Writers:
 class Around:
     """What a judge is made from besides its configuration. ``config`` and ``folder`` say where that came from.
 
-    ``traffic`` makes the traffic to an address nobody else asks.
+    ``traffic`` makes the traffic to an address nobody else asks; ``judges`` are those of plug-ins.
     """
 
     environ: Mapping[str, str]
     traffic: Callable[[], Traffic]
+    judges: Mapping[str, MakeJudge] = field(default_factory=lambda: MappingProxyType({}))
     config: str = ""
     folder: Path = Path()
 
@@ -84,6 +88,9 @@ def make_judging(judges: Judges, writers: Writers, around: Around) -> Judging:
     made: dict[tuple[JudgeConfig, str], tuple[Judge, str, float]] = {}
     for tier, config in configs.items():
         own = config.model or writers.ids[tier]
+        if own.startswith(PLUGIN):
+            names[tier], routes[tier] = own, _brought(own.removeprefix(PLUGIN), tier, writers, around)
+            continue
         if config.manner is Manner.CHOICE:
             names[tier] = own
             routes[tier] = ChoiceJudge({tier: JudgeModel(writers.backend(own), own, writers.provider)})
@@ -99,6 +106,15 @@ def make_judging(judges: Judges, writers: Writers, around: Around) -> Judging:
         on_uncertain=OnUncertain.ASK if OnUncertain.ASK in asking else OnUncertain.FLAG,
         thresholds=thresholds,
     )
+
+
+def _brought(name: str, tier: Tier, writers: Writers, around: Around) -> Judge:
+    """A plug-in's judge, which may ask where the models of the tier are."""
+    make = around.judges.get(name)
+    if make is None:
+        known = ", ".join(sorted(around.judges)) or "none"
+        raise ConfigError(f"{around.config}: no allowed plug-in has a judge '{name}'; there is {known}")
+    return make(ModelPlace(name=name, base_url=writers.base_url, api_key=writers.api_key, model=writers.ids[tier]))
 
 
 def _noul(config: JudgeConfig, model: str, writers: Writers, around: Around) -> tuple[Judge, str, float]:

@@ -24,6 +24,7 @@ class Origin(Enum):
     """Who brought a machine."""
 
     BUNDLED = "stdlib"
+    PLUGIN = "plugin"
     SYSTEM = "system"
     USER = "user"
     PROJECT = "local"
@@ -37,10 +38,18 @@ class Layer:
     folder: Path
 
 
-def layers() -> tuple[Layer, ...]:
-    """The layers outside any project, later ones winning."""
+def layers(plugins: tuple[Path, ...] | None = None) -> tuple[Layer, ...]:
+    """The layers outside any project, later ones winning.
+
+    ``plugins`` are the folders of plug-ins, None for those that are allowed here.
+    """
+    if plugins is None:
+        from mklang.host.plugins import plugin_folders  # loads the configuration, which most documents need not
+
+        plugins = plugin_folders()
     return (
         Layer(Origin.BUNDLED, BUNDLED),
+        *(Layer(Origin.PLUGIN, folder) for folder in plugins),
         Layer(Origin.SYSTEM, SYSTEM),
         Layer(Origin.USER, Path(os.path.realpath(data_folder() / PROJECT_FOLDER))),
     )
@@ -55,9 +64,9 @@ def machine_files_in(folder: Path) -> list[Path]:
     return [path for path in found if path.is_file() and Path(os.path.realpath(path)).parent == folder]
 
 
-def files_outside() -> Iterator[tuple[Origin, Path]]:
+def files_outside(plugins: tuple[Path, ...] | None = None) -> Iterator[tuple[Origin, Path]]:
     """Every machine file of the layers, later layers later; one that cannot be read has none."""
-    for layer in layers():
+    for layer in layers(plugins):
         try:
             files = machine_files_in(layer.folder)
         except OSError:
@@ -71,10 +80,12 @@ def bundled_names() -> frozenset[str]:
     return frozenset(path.stem for path in machine_files_in(BUNDLED))
 
 
-def find_named(name: str, name_of: Callable[[Path], str | None]) -> Path | None:
+def find_named(
+    name: str, name_of: Callable[[Path], str | None], plugins: tuple[Path, ...] | None = None
+) -> Path | None:
     """The file of the machine called ``name`` in the layers; ``name_of`` reads a file's machine's name (L21)."""
     found = None
-    for origin, path in files_outside():
+    for origin, path in files_outside(plugins):
         if (path.stem if origin is Origin.BUNDLED else name_of(path)) == name:
             found = path
     return found

@@ -51,8 +51,9 @@ class Shelf:
     A file is known by the name a person called it by, else by its path as a person here would write it.
     """
 
-    def __init__(self) -> None:
-        """An empty shelf."""
+    def __init__(self, plugins: tuple[Path, ...] | None = None) -> None:
+        """An empty shelf. ``plugins`` are the folders of plug-ins, None for those that are allowed here."""
+        self._plugins = plugins
         self._documents: dict[Path, Document] = {}
         self._names: dict[Path, str | None] = {}
         self._called: dict[Path, str] = {}
@@ -78,13 +79,13 @@ class Shelf:
         folders = _folders(target.parent)
         if folders not in self._folders:
             near = dict.fromkeys(file for folder in folders for file in machine_files_in(folder))
-            far = dict.fromkeys(file for _, file in files_outside() if file not in near)
+            far = dict.fromkeys(file for _, file in files_outside(self._plugins) if file not in near)
             self._folders[folders] = (*far, *near)
         return self._folders[folders]
 
     def named(self, name: str) -> Path | None:
         """The file of the machine called ``name`` that no project brings (L21); None where there is none."""
-        return find_named(name, self.machine_in)
+        return find_named(name, self.machine_in, self._plugins)
 
     def machine_in(self, path: Path) -> str | None:
         """The name of the machine in a file, parsed only when a look at the text does not tell."""
@@ -189,14 +190,15 @@ def library_around(path: str | os.PathLike[str], own: Machine | None = None, *, 
     return Library(_full(path), shelf or Shelf(), own)
 
 
-def locate(called: str) -> str:
+def locate(called: str, plugins: tuple[Path, ...] | None = None) -> str:
     """The file a person means: the one at this path, else that of the machine of this name that no project brings.
 
-    What is neither stays as it is, and fails when it is read (L21).
+    ``plugins`` are the folders of plug-ins, None for those that are allowed here. What is neither stays as it is, and
+    fails when it is read (L21).
     """
     if os.path.lexists(called) or Path(called).name != called:
         return called
-    found = Shelf().named(called)
+    found = Shelf(plugins).named(called)
     return called if found is None else str(_shown(found))
 
 

@@ -18,6 +18,7 @@ from mklang.host.configuration import Configuration, resolve
 from mklang.host.judge_config import NO_JUDGES, JudgeConfig, Judges, Manner, NoulProvider
 from mklang.host.judging import Around, Judging, Writers, make_judging
 from mklang.host.places import Place, Places, Surroundings, at_address, in_process
+from mklang.host.plugins import plugins_of
 from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
 from mklang.lang.models import Tier
@@ -94,7 +95,15 @@ def choose_models(
     if base_url and (not model or provider or isinstance(config, str)):
         raise UsageError("--base-url goes with --model NAME, and with no --provider or --config")
     settled = config if isinstance(config, Configuration) else resolve(config=config, environ=environ)
-    around = Surroundings(environ=settled.variables, seam=seam, watch=relay, patience=clock)
+    plugins = plugins_of(settled)
+    around = Surroundings(
+        environ=settled.variables,
+        seam=seam,
+        watch=relay,
+        patience=clock,
+        providers=plugins.providers,
+        judges=plugins.judges,
+    )
     if model and is_reserved(model):
         raise UsageError(f"--model {model}: {why_no_writer(model)}")
     if base_url and model:
@@ -108,7 +117,7 @@ def choose_models(
     else:
         chosen = _from_configuration(settled, provider, model, around)
     models = _models(chosen, judge, around, relay=relay, clock=clock)
-    return replace(models, warnings=(*settled.warnings, *settled.refused))
+    return replace(models, warnings=(*settled.warnings, *settled.refused, *plugins.problems))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +216,7 @@ def _models(chosen: _Chosen, manner: Manner | None, around: Surroundings, *, rel
     near = Around(
         environ=around.environ,
         traffic=around.traffic,
+        judges=around.judges,
         config=config.path if config else "",
         folder=config.folder if config else Path(),
     )

@@ -1,4 +1,4 @@
-"""The tools and hooks of one run: built in, from servers, from guards, from the caller. Later ones win."""
+"""The tools and hooks of one run: built in, from plug-ins, servers, guards, the caller. Later ones win."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from mklang.errors import ConfigError
+from mklang.hooks.builtin import HookFunction
+from mklang.hooks.hook import HostHook
 from mklang.hooks.registry import HookRegistry
 from mklang.host.configuration import Configuration
 from mklang.host.guards import RunGuards
 from mklang.host.keys import beside
+from mklang.host.plugins import plugins_of
 from mklang.host.reach import Told, reach_of, structured_of
 from mklang.lang.models import Machine, Tool
 from mklang.llm.addresses import check_url
@@ -45,14 +48,18 @@ def parts_of(
 
     Raises ``ConfigError`` for a knob that is set to what it cannot be and for a server that cannot be used.
     """
-    servers = McpServers()
+    servers, plugins = McpServers(), plugins_of(configuration)
     named: dict[str, HostTool | ToolFunction] = dict(standard_tools(reach_of(configuration, told)))
+    named |= plugins.tools
     named |= servers.open(servers_of(configuration, _named_by(machines)))
     named |= guards.tools
     own = dict(tools.given) if tools is not None else {}
+    asked: dict[str, HostHook | HookFunction] = dict(plugins.hooks)
+    asked |= guards.hooks
+    asked |= hooks.given if hooks is not None else {}
     return Parts(
         tools=ToolRegistry({**named, **own}),
-        hooks=HookRegistry({**guards.hooks, **(hooks or {})}),
+        hooks=HookRegistry(asked),
         structured=structured_of(configuration),
         servers=servers,
     )

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from mklang.errors import ConfigError
 from mklang.host.config import Protocol, ProviderConfig, RuntimeConfig
 from mklang.host.keys import KeyPlaces, beside, find_key
+from mklang.host.plugins import MakeBackend, MakeJudge, ModelPlace
 from mklang.host.seam import Seam
 from mklang.llm.addresses import check_url, is_loopback
 from mklang.llm.anthropic import AnthropicMessages
@@ -36,6 +37,8 @@ class Surroundings:
     seam: Seam
     watch: Watch | None = None
     patience: Patience | None = None
+    providers: Mapping[str, MakeBackend] = field(default_factory=dict)
+    judges: Mapping[str, MakeJudge] = field(default_factory=dict)
     traffics: dict[str, Traffic] = field(default_factory=dict)
 
     def traffic_to(self, base_url: str, limits: Limits | None = None) -> Traffic:
@@ -95,9 +98,38 @@ class Places:
     def of(self, provider: ProviderConfig) -> Place:
         """A provider's place. Raises ``ConfigError`` for one that cannot be used."""
         if provider.name not in self._made:
-            embedded = provider.protocol is Protocol.EMBEDDED
-            self._made[provider.name] = self._in_process(provider) if embedded else self._remote(provider)
+            self._made[provider.name] = self._make(provider)
         return self._made[provider.name]
+
+    def _make(self, provider: ProviderConfig) -> Place:
+        if provider.protocol is Protocol.EMBEDDED:
+            return self._in_process(provider)
+        if provider.protocol is Protocol.AUTO and provider.name in self._around.providers:
+            return self._brought(provider, self._around.providers[provider.name])
+        return self._remote(provider)
+
+    def _brought(self, provider: ProviderConfig, make: MakeBackend) -> Place:
+        """A plug-in's provider. Its key is the one that the configuration names for it, and no other."""
+        places = KeyPlaces(
+            owner=f"provider '{provider.name}'",
+            config=self._config.path,
+            folder=self._config.folder,
+            variable=provider.api_key_env,
+            file=provider.api_key_file,
+        )
+        key = find_key(places, self._around.environ)
+        backend = make(
+            ModelPlace(name=provider.name, base_url=provider.base_url, api_key=key, timeout=provider.timeout)
+        )
+        price = _Prices(provider.prices, table=None, free=False)
+        return Place(
+            name=provider.name,
+            make=lambda _: backend,
+            local=self._local,
+            price=price,
+            address=provider.base_url,
+            key=key,
+        )
 
     def _in_process(self, provider: ProviderConfig) -> Place:
         return Place(name=provider.name, make=self._local, local=self._local, price=lambda _: FREE)

@@ -27,6 +27,7 @@ from mklang.hooks.hook import HostHook
 from mklang.hooks.registry import HookRegistry
 from mklang.host.configuration import Configuration, resolve
 from mklang.host.judge_config import Manner
+from mklang.host.plugins import plugins_of
 from mklang.host.runs import Keeping, begin, check_same, go_on, reopen, stored_source
 from mklang.host.seam import REAL, Seam
 from mklang.host.session import Loaded, Order, Session, assemble, load
@@ -82,7 +83,8 @@ class Runtime:
 
     def load(self, machine: str | os.PathLike[str], *, strict: bool = False, guards: str | None = None) -> Loaded:
         """Read and check a machine with everything it can call. Raises ``DocumentError`` with every problem."""
-        return load(os.fspath(machine), strict=strict, guards=guards)
+        brought = plugins_of(self.configuration)
+        return load(os.fspath(machine), strict=strict, guards=guards, plugins=brought)
 
     async def arun(
         self,

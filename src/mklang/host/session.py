@@ -26,9 +26,10 @@ from mklang.host.guards import EFFECTS, NO_GUARDS, RunGuards, guards_of, unguard
 from mklang.host.inputs import nothing_given, undeclared
 from mklang.host.judge_config import Manner
 from mklang.host.layers import SUFFIXES, bundled_names
-from mklang.host.library import callees_of, library_around, locate
+from mklang.host.library import Shelf, callees_of, library_around, locate
 from mklang.host.models import Models, choose_models
 from mklang.host.parts import Parts, parts_of
+from mklang.host.plugins import Plugins, plugins_here, plugins_of
 from mklang.host.reach import Told
 from mklang.host.relay import Relay
 from mklang.host.seam import REAL, Seam
@@ -139,8 +140,9 @@ def prepare(
 ) -> Session:
     """Put a run together. Raises ``DocumentError`` with everything that is wrong with the machine or what it calls,
     ``ConfigError`` or ``MissingExtra`` when there is no model to answer."""
-    loaded = load(order.path, strict=order.strict, guards=order.guards)
-    return assemble(order, loaded, tools=tools, hooks=hooks, seam=seam)
+    settled = resolve(config=order.config)
+    loaded = load(order.path, strict=order.strict, guards=order.guards, plugins=plugins_of(settled))
+    return assemble(order, loaded, tools=tools, hooks=hooks, configuration=settled, seam=seam)
 
 
 def assemble(
@@ -305,21 +307,22 @@ def check_effects(loaded: Loaded, options: RunOptions) -> None:
         raise DocumentError(found)
 
 
-def load(path: str, *, strict: bool = False, guards: str | None = None) -> Loaded:
+def load(path: str, *, strict: bool = False, guards: str | None = None, plugins: Plugins | None = None) -> Loaded:
     """Read and check a machine, everything it can call, and the guards around them (L11, L15, L122, W11).
 
-    ``path`` may be the name of a machine that no project brings (L21). ``guards`` is a further file of bindings. Raises
-    ``DocumentError``.
+    ``path`` may be the name of a machine that no project brings (L21). ``guards`` is a further file of bindings,
+    ``plugins`` what distributions bring (None: those that are allowed here). Raises ``DocumentError``.
     """
-    path = locate(path)
+    brought = plugins or plugins_here()
+    path = locate(path, brought.folders)
     reading = read_file(path)
     machine = reading.machine
     if machine is None:
         raise DocumentError(_with_hint(found, path) for found in reading.diagnostics)
-    library = library_around(path, machine)
+    library = library_around(path, machine, shelf=Shelf(brought.folders))
     callees = callees_of(machine, library)
     checked = Analyser(library, strict=strict).check_all(machine)
-    around = guards_of(path, (machine, *callees.machines.values()), explicit=guards)
+    around = guards_of(path, (machine, *callees.machines.values()), explicit=guards, more=brought.guards)
     found = in_order({*reading.diagnostics, *callees.diagnostics, *checked, *around.diagnostics})
     if has_errors(found):
         raise DocumentError(found)

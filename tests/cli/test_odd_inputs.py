@@ -251,3 +251,28 @@ def test_an_odd_input_is_told_at_its_place(
     told = [f"{signs[one['severity']]}{one['code']} {place(one)}" for one in found]
     assert told == expected
     assert code == (1 if any(one["severity"] == "error" for one in found) else 0)
+
+
+@pytest.mark.rule("L10")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (put("budget: 5", "budget: x").replace("prompt:", "promt:"), ["wrong-type 4:9", "unknown-key 9:5"]),
+        (put("One line.", "Één").encode("latin-1"), ["not-utf8 8:16"]),
+        (None, ["file-missing -"]),
+    ],
+)
+def test_every_command_reads_a_document_the_same_way(
+    text: str | bytes | None, expected: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "m.mkl"
+    if text is not None:
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+    (tmp_path / "m.test.yaml").write_text("scenarios: [{ name: s, expect: { status: done } }]\n")
+    for command in (["check"], ["lint"], ["run"], ["test"]):
+        code = main([*command, str(file), "--format", "json"])
+        wire = json.loads(capsys.readouterr().out)
+        found = [*wire.get("diagnostics", []), *(one for item in wire["items"] for one in item.get("diagnostics", []))]
+        told = {f"{one['code']} {place(one)}" for one in found if one["path"] == str(file)}
+        assert told >= set(expected), (command, wire)
+        assert code == (1 if command in (["check"], ["lint"]) else 2), command

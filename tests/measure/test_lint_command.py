@@ -79,7 +79,7 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm_lint_cli, "resolve", lambda **_: SimpleNamespace(models=None))
 
 
-@pytest.mark.rule("S5", "S9", "S13")
+@pytest.mark.rule("L19", "S5", "S9", "S13")
 @pytest.mark.usefixtures("planted")
 def test_findings_stand_beside_the_static_ones_and_strict_does_not_promote_them(
     machine: str, capsys: pytest.CaptureFixture[str]

@@ -40,7 +40,7 @@ INPUTS: dict[str, set[str]] = {
     "std_map_reduce": {"items", "item_task", "reduce_task"},
     "std_plan_execute": set(),
     "std_refine": {"criteria", "accepted"},
-    "std_research": {"today", "notes"},
+    "std_research": {"today", "notes", "found"},
     "std_router": set(),
     "std_self_consistency": {"ruling"},
     "std_tot": {"best"},

@@ -36,11 +36,15 @@ class Diagnostic:
     fix: Fix | None = field(default=None, compare=False)
 
     def render(self) -> str:
-        """One line, as editors and terminals know it: ``file:line:col: code: message``, then the hint."""
-        place = f"{self.path}:{self.span.line}:{self.span.column}" if self.span else self.path
+        """One line, as editors and terminals know it: ``file:line:col: code: message``, then the hint.
+
+        What has no place begins with its code.
+        """
+        at = f":{self.span.line}:{self.span.column}" if self.span else ""
+        place = f"{self.path}{at}: " if self.path or at else ""
         where = f"{self.where}: " if self.where else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}: {self.code}: {where}{self.message}{hint}"
+        return f"{place}{self.code}: {where}{self.message}{hint}"
 
     def to_wire(self) -> dict[str, object]:
         """The JSON form: line and column are 1-based, null where the problem has no place in a text.

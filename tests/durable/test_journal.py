@@ -357,3 +357,11 @@ def test_a_line_without_its_parts_is_named_not_a_crash(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"type":"answer","key":"1:a/produce"}\n')
     with pytest.raises(RunStoreError, match=r"r\.jsonl:2: not a journal line.*digest"):
         read_journal(path)
+
+
+def test_a_journal_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    path.write_text("mine")
+    with pytest.raises(RunStoreError, match=r"kept\.jsonl: something is there already, and a journal replaces nothing"):
+        create_journal(path, Begin(format=1, run="r1", created=0.0, mklang="0", machines=(), inputs={}))
+    assert path.read_text() == "mine"

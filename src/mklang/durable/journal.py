@@ -227,6 +227,9 @@ def create_journal(path: Path, begin: Begin, *, sync: bool = True) -> JournalFil
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except FileExistsError as error:
+        told = "something is there already, and a journal replaces nothing; name another"
+        raise RunStoreError(f"{path}: {told}") from error
     except OSError as error:
         raise RunStoreError(f"{path}: the journal cannot be made: {error.strerror}") from error
     stream = os.fdopen(descriptor, "ab")

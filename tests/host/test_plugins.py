@@ -28,6 +28,16 @@ providers:
 """
 
 
+CALLS = """\
+mklang: "0.4"
+machine: calls
+entry: a
+budget: 2
+states:
+  a: { call: example_shorten, input: { task: x }, output: o, gates: [{ when: otherwise, then: ok, to: END }] }
+"""
+
+
 class Site:
     """A folder of installed distributions."""
 
@@ -162,6 +172,9 @@ def test_a_machine_of_a_plugin_runs_on_its_provider_judge_tool_and_hook(
     assert main(["run", "example_shorten", "--set", "task=Hello you", "--no-keep"]) == 2
     capsys.readouterr()
     config.write_text(MODELS + "plugins: [mklang-example]\n")
+    (tmp_path / "work/calls.mkl").write_text(CALLS)
+    assert main(["check", "calls.mkl"]) == 0  # what run finds, check finds
+    capsys.readouterr()
     assert main(["run", "example_shorten", "--set", "task=Hello you", "--no-keep", "--format", "json"]) == 0
     wire = json.loads(capsys.readouterr().out)
     assert wire["status"] == "done"

@@ -12,7 +12,9 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
-from mklang.host.paths import data_folder
+from mklang.host.paths import FILE as CONFIG
+from mklang.host.paths import SYSTEM as SYSTEM_CONFIG
+from mklang.host.paths import config_folder, data_folder, project_file, project_folder
 
 SUFFIXES = frozenset({".mkl", ".mk"})
 PROJECT_FOLDER = "machines"
@@ -43,6 +45,8 @@ def layers(plugins: tuple[Path, ...] | None = None) -> tuple[Layer, ...]:
 
     ``plugins`` are the folders of plug-ins, None for those that are allowed here.
     """
+    if plugins is None and not _may_allow_plugins():
+        plugins = ()
     if plugins is None:
         from mklang.host.plugins import plugin_folders  # loads the configuration, which most documents need not
 
@@ -53,6 +57,25 @@ def layers(plugins: tuple[Path, ...] | None = None) -> tuple[Layer, ...]:
         Layer(Origin.SYSTEM, SYSTEM),
         Layer(Origin.USER, Path(os.path.realpath(data_folder() / PROJECT_FOLDER))),
     )
+
+
+def _may_allow_plugins() -> bool:
+    """Whether anything that has a say here mentions plug-ins: a look at the bytes, where reading them all costs more
+    than a check of a document."""
+    if os.environ.get("MKLANG_ALLOWED_PLUGINS"):
+        return True
+    project, user = project_folder(Path.cwd()), config_folder(os.environ)
+    named = os.environ.get("MKLANG_CONFIG")
+    files = (project_file(project), user / CONFIG, SYSTEM_CONFIG, project / ".env", user / ".env")
+    return any(_mentions(file) for file in (*files, *((Path(named),) if named else ())))
+
+
+def _mentions(file: Path) -> bool:
+    try:
+        text = file.read_bytes() if file.is_file() else b""
+    except OSError:
+        return False
+    return any(word in text for word in (b"plugins", b"MKLANG_ALLOWED_PLUGINS", b"MKLANG_CONFIG"))
 
 
 def machine_files_in(folder: Path) -> list[Path]:

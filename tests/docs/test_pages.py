@@ -26,7 +26,10 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs/tutorial").glob("*.md")),
     *sorted((ROOT / "docs/machines").glob("*.md")),
-    *(ROOT / f"docs/guides/{name}.md" for name in ("long-lists", "approval", "ci", "when-a-run-stops")),
+    *(
+        ROOT / f"docs/guides/{name}.md"
+        for name in ("long-lists", "approval", "ci", "when-a-run-stops", "tools", "configuration", "embedding")
+    ),
     *(ROOT / f"docs/explanation/{name}.md" for name in ("trust", "durability", "comparison")),
     ROOT / "docs/index.md",
 ]
@@ -75,7 +78,7 @@ def test_a_page_can_be_followed(page: Path, monkeypatch: pytest.MonkeyPatch) -> 
                 wrong += [problem for call in block.calls if (problem := play(call, page))]
             case "python":
                 exec(compile(block.text, str(page), "exec"), names)
-            case "yaml" | "json" | "text" if block.title:
+            case "yaml" | "json" | "text" | "markdown" if block.title:
                 Path(block.title).parent.mkdir(parents=True, exist_ok=True)
                 Path(block.title).write_text(block.text, "utf-8")
             case "yaml":

@@ -11,6 +11,7 @@ from mklang.errors import ConfigError, DocumentError
 from mklang.host.config import Layer
 from mklang.host.configuration import Configuration, Setting, resolve
 from mklang.host.models import choose_models
+from mklang.host.paths import config_folder, data_folder, runs_folder, state_folder
 from mklang.host.reach import Told, knobs_of, reach_of, structured_of
 from mklang.tools.kb import FolderBase
 from mklang.tools.mail import SmtpDelivery
@@ -358,3 +359,22 @@ def test_two_configurations_in_one_process_do_not_see_each_other(tmp_path: Path)
     found: list[Any] = [knobs_of(home.resolve()) for home in (one, two, one)]
     assert [knobs["fs.write"].value for knobs in found] == [True, False, True]
     assert [knobs["search.backend"].value for knobs in found] == ["fake", "stub", "fake"]
+
+
+@pytest.mark.rule("L100")
+@pytest.mark.parametrize(
+    ("folder", "own", "xdg", "default"),
+    [
+        (config_folder, "MKLANG_CONFIG_DIR", "XDG_CONFIG_HOME", ".config"),
+        (data_folder, "MKLANG_DATA_DIR", "XDG_DATA_HOME", ".local/share"),
+        (state_folder, "MKLANG_STATE_DIR", "XDG_STATE_HOME", ".local/state"),
+    ],
+)
+def test_a_persons_folders_follow_the_variables(
+    folder: Any, own: str, xdg: str, default: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert folder({own: "/own", xdg: "/xdg"}) == Path("/own")
+    assert folder({own: "", xdg: "/xdg"}) == Path("/xdg/mklang")
+    assert folder({}) == Path("/home/ann") / default / "mklang"
+    assert runs_folder({"MKLANG_STATE_DIR": "/s"}) == Path("/s/runs")

@@ -106,6 +106,21 @@ def test_what_an_untrusted_folder_tries_is_named(capsys: pytest.CaptureFixture[s
     assert found["key work"]["text"] == "not looked up: this folder is not trusted"
 
 
+def test_what_plug_ins_offer_is_named_and_not_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "installed"
+    (installed / "acme-1.2.dist-info").mkdir(parents=True)
+    (installed / "acme-1.2.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.2\n")
+    (installed / "acme-1.2.dist-info/entry_points.txt").write_text("[mklang.tools]\nweigh = acme_of_nowhere:weigh\n")
+    monkeypatch.syspath_prepend(str(installed))
+    code, found, _ = report(capsys)
+    assert (code, found["plug-in acme"]["status"]) == (0, "note")
+    users(tmp_path, "plugins: [acme]\n")
+    code, found, _ = report(capsys)
+    assert (code, found["plug-in acme"]["text"]) == (0, "tools 'weigh' of version 1.2: counts")
+
+
 def test_what_a_server_is_started_with_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     users(
         tmp_path,

@@ -22,10 +22,11 @@ from mklang.host.config import Layer, Protocol, ProviderConfig
 from mklang.host.configuration import Configuration, resolve
 from mklang.host.keys import KeyPlaces, find_key
 from mklang.host.knobs import McpEntry
-from mklang.host.layers import Origin, files_outside, layers
+from mklang.host.layers import files_outside, layers
 from mklang.host.models import Models, choose_models
 from mklang.host.parts import parts_of
 from mklang.host.paths import state_folder
+from mklang.host.plugins import offers
 from mklang.host.reach import knobs_of
 from mklang.host.session import Loaded, load, missing_parts
 from mklang.host.trust import Trust
@@ -101,7 +102,7 @@ def examine(
         return Examined(findings=(*findings, *_rest()))
     findings += _configuration(settled)
     models, found = _models(settled, environ)
-    findings += [*found, *_keys(settled), *_tools(settled), *_rest()]
+    findings += [*found, *_keys(settled), *_tools(settled), *_plugins(settled), *_rest()]
     if machine is not None:
         findings += _machine(machine, settled, models)
     return Examined(findings=tuple(findings), configuration=settled, models=models)
@@ -227,6 +228,17 @@ def _tools(settled: Configuration) -> Iterator[Finding]:
         yield Finding(name=f"mcp {server}", text=_server(entry))
 
 
+def _plugins(settled: Configuration) -> Iterator[Finding]:
+    """What installed distributions offer, and whether it counts. Nothing of theirs is imported."""
+    for offer in offers(settled):
+        what = f"{offer.group.value.removeprefix('mklang.')} '{offer.name}'"
+        yield Finding(
+            name=f"plug-in {offer.distribution}",
+            text=f"{what} of version {offer.version}: {offer.refused or 'counts'}",
+            grade=Grade.NOTE if offer.refused else Grade.OK,
+        )
+
+
 def _server(entry: McpEntry) -> str:
     """A server without what could hold a secret: its arguments, and all of its address but the host."""
     if entry.url is not None:
@@ -237,11 +249,9 @@ def _server(entry: McpEntry) -> str:
 
 
 def _rest() -> Iterator[Finding]:
-    counts = dict.fromkeys(Origin, 0)
-    for origin, _ in files_outside():
-        counts[origin] += 1
+    files = [path.parent for _, path in files_outside()]
     for layer in layers():
-        number = counts[layer.origin]
+        number = files.count(layer.folder)
         text = f"{number} in {layer.folder}" if layer.folder.is_dir() else f"{layer.folder}: not there"
         yield Finding(name=f"machines {layer.origin.value}", text=text, grade=_if(bool(number)))
     yield _state()

@@ -17,6 +17,7 @@ from mklang.host.listing import Listed, list_machines
 
 _HEADINGS = {
     Origin.BUNDLED: "come with mklang",
+    Origin.PLUGIN: "of plug-ins",
     Origin.SYSTEM: "of this system",
     Origin.USER: "of yours",
     Origin.PROJECT: "of this folder",

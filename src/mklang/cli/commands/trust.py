@@ -44,10 +44,11 @@ def command(folder: str, *, yes: bool, remove: bool, listed: bool, out: Output) 
         return _tell(out, configuration, "no longer trusted" if known else "was not trusted")
     if configuration.trust is Trust.TRUSTED:
         return _tell(out, configuration, "is trusted already")
-    for problem in configuration.refused:
-        out.aside(out.side_ink(one_line(f"{problem.path}: {problem.where}: {_asked(problem.message)}"), "yellow"))
     if not configuration.refused:
-        out.aside("it asks for nothing that needs trust")
+        return _tell(out, configuration, "asks for nothing that needs trust")
+    out.aside(one_line(f"{configuration.project} asks for:"))
+    for problem in configuration.refused:
+        out.aside("  " + out.side_ink(one_line(f"{problem.where}: {_asked(problem.message)}"), "yellow"))
     if not yes and not _agreed(configuration):
         return ExitCode.FAILED
     configuration.store.add(configuration.project, configuration.pin)

@@ -105,7 +105,7 @@ def test_own_words_that_come_back_are_no_experience(tmp_path: Path) -> None:
             log.append_generated("insight", {"text": top.pattern})
     assert world.cycle.store().patterns[0].count == 1
     assert shares == [{"observed": 1}] * 5
-    dropped = choose(world.home, Choice(days=9), world.cycle.store(), today="2026-12-01").selection.manifest.dropped
+    dropped = choose(world.home, Choice(days=9), world.cycle.store(), today="2025-12-01").selection.manifest.dropped
     assert dropped == {"generated": 5, "own words coming back": 5, "the cycle's own books": 1}
     let_in = asyncio.run(world.distil(Choice(generated=True)))
     assert let_in.status is Ended.DONE
@@ -203,7 +203,7 @@ def counting(handle, data):
     return done
 
 world = made(Path(sys.argv[1]))
-world.clock.now = __import__("datetime").datetime(2026, 12, 1, 13, tzinfo=__import__("datetime").UTC)
+world.clock.now = __import__("datetime").datetime(2025, 12, 1, 13, tzinfo=__import__("datetime").UTC)
 os.write = counting
 found = asyncio.run(world.distil())
 print(found.status.value, world.calls, left)

@@ -25,7 +25,7 @@ from mklang.knowledge.verifying import seal_days, verify_log
 from tests.knowledge.world import NOON, Ticking
 
 pytestmark = pytest.mark.rule("S49")
-DAY = "2026-12-01.jsonl"
+DAY = "2025-12-01.jsonl"
 
 
 def logged(folder: Path, *texts: str, clock: Ticking | None = None) -> EpisodeLog:
@@ -86,12 +86,12 @@ def test_what_a_model_wrote_has_a_door_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_file_is_that_of_the_day_of_the_record_itself(tmp_path: Path) -> None:
-    clock = Ticking(datetime(2026, 12, 1, 23, 59, 58, 999_999, tzinfo=UTC))
+    clock = Ticking(datetime(2025, 12, 1, 23, 59, 58, 999_999, tzinfo=UTC))
     logged(tmp_path, "before", "after", clock=clock).close()
     for path in sorted(tmp_path.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             assert json.loads(line)["ts"].startswith(path.name[:10])
-    assert [path.name for path in sorted(tmp_path.iterdir())] == [DAY, "2026-12-02.jsonl"]
+    assert [path.name for path in sorted(tmp_path.iterdir())] == [DAY, "2025-12-02.jsonl"]
     assert texts_in(tmp_path) == ["before", "after"]
 
 
@@ -109,7 +109,7 @@ def test_a_clock_that_goes_back_is_written_as_it_is_and_said(tmp_path: Path) -> 
 def test_a_torn_line_is_closed_and_the_next_record_is_whole(tmp_path: Path) -> None:
     logged(tmp_path, "one").close()
     with (tmp_path / DAY).open("ab") as file:
-        file.write(b'{"ts":"2026-12-01T12:')
+        file.write(b'{"ts":"2025-12-01T12:')
     assert [found.torn for found in read_log(tmp_path) if isinstance(found, Defect)] == [True]
     logged(tmp_path, "two").close()
     found = list(read_log(tmp_path))
@@ -128,11 +128,11 @@ def test_every_line_that_is_no_record_is_told_with_its_place(tmp_path: Path) -> 
         b"no json",
         b"[1]",
         b'{"ts":"x","type":"a","data":{}}',
-        b'{"ts":"2026-12-01T00:00:00Z","type":"A","data":{}}',
+        b'{"ts":"2025-12-01T00:00:00Z","type":"A","data":{}}',
     ]
-    bad += [b'{"ts":"2026-12-01T00:00:00Z","type":"a"}', b"\xff\xfe", b"[" * 100_000]
+    bad += [b'{"ts":"2025-12-01T00:00:00Z","type":"a"}', b"\xff\xfe", b"[" * 100_000]
     with (tmp_path / DAY).open("ab") as file:
-        file.write(b"\n".join([*bad, b"", b'{"ts":"2026-12-01T00:00Z","type":"a","data":{"text":"two"}}', b""]))
+        file.write(b"\n".join([*bad, b"", b'{"ts":"2025-12-01T00:00Z","type":"a","data":{"text":"two"}}', b""]))
     found = list(read_log(tmp_path))
     assert [one.line for one in found if isinstance(one, Defect)] == list(range(2, 2 + len(bad)))
     assert texts_in(tmp_path) == ["one", "two"]
@@ -320,8 +320,8 @@ def test_a_day_file_that_was_moved_away_is_begun_anew(tmp_path: Path) -> None:
 
 def test_a_sealed_day_shows_every_later_change(tmp_path: Path) -> None:
     logged(tmp_path, "one", "two").close()
-    assert [seal.records for seal in seal_days(tmp_path, "2026-12-02")] == [2]
-    assert seal_days(tmp_path, "2026-12-02") == []
+    assert [seal.records for seal in seal_days(tmp_path, "2025-12-02")] == [2]
+    assert seal_days(tmp_path, "2025-12-02") == []
     assert verify_log(tmp_path).problems == ()
     data = (tmp_path / DAY).read_bytes()
     (tmp_path / DAY).write_bytes(data.replace(b"one", b"eno"))

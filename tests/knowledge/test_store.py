@@ -26,7 +26,7 @@ pytestmark = pytest.mark.rule("S41", "S46", "S49")
 NOTHING = Manifest(filter="f", came=0, kept=0, dropped={}, cut=0, bytes=0, tokens_estimated=0, ids_sha="")
 
 
-def basis(run: str, *, at: str = "2026-12-01T12:00:00+00:00", sessions: tuple[str, ...] = ()) -> Basis:
+def basis(run: str, *, at: str = "2025-12-01T12:00:00+00:00", sessions: tuple[str, ...] = ()) -> Basis:
     return Basis(
         run=run,
         at=at,
@@ -131,7 +131,7 @@ def test_what_is_exported_is_the_references_form_with_formats_asserted(tmp_path:
     data = (tmp_path / ".akc/knowledge.json").read_bytes()
     assert isinstance(Guard(name="published", schema=KNOWLEDGE_SCHEMA).examine(data), Checked)
     assert data == (json.dumps(json.loads(data), indent=2, ensure_ascii=False) + "\n").encode()
-    assert json.loads(data)[0]["distilled"] == "2026-12-01T12:00:00+00:00"
+    assert json.loads(data)[0]["distilled"] == "2025-12-01T12:00:00+00:00"
     assert (tmp_path / ".akc/knowledge.json").stat().st_mode & 0o777 == 0o600
     assert isinstance(knowledge_guard().examine(data), Checked)
 
@@ -139,11 +139,11 @@ def test_what_is_exported_is_the_references_form_with_formats_asserted(tmp_path:
 def test_the_same_words_are_one_pattern_that_counts(tmp_path: Path) -> None:
     store = opened(tmp_path)
     assert keep(store, "r1", "Run the tests.") == 1
-    assert keep(store, "r2", "run  the TESTS.", at="2026-12-02T12:00:00+00:00") == 0
+    assert keep(store, "r2", "run  the TESTS.", at="2025-12-02T12:00:00+00:00") == 0
     assert keep(store, "r2", "something else") == 0  # the same run changes nothing
     (pattern,) = opened(tmp_path).patterns
     assert (pattern.count, pattern.pattern, pattern.runs) == (2, "Run the tests.", ("r1", "r2"))
-    assert pattern.distilled == "2026-12-02T12:00:00+00:00"
+    assert pattern.distilled == "2025-12-02T12:00:00+00:00"
 
 
 def test_a_source_that_is_revoked_takes_along_what_came_from_it_alone(tmp_path: Path) -> None:
@@ -259,8 +259,8 @@ def test_something_planted_in_a_files_place_is_refused(plant: str, name: str, tm
 def test_a_knowledge_file_of_the_reference_is_taken_over(tmp_path: Path) -> None:
     world = made(tmp_path)
     reference = [
-        {"pattern": "minutes only", "distilled": "2026-11-30T09:15", "importance": 0.8, "category": "important"},
-        {"pattern": "with zone", "distilled": "2026-11-30T09:15+00:00", "importance": 0.2, "source": "session 4"},
+        {"pattern": "minutes only", "distilled": "2025-11-30T09:15", "importance": 0.8, "category": "important"},
+        {"pattern": "with zone", "distilled": "2025-11-30T09:15+00:00", "importance": 0.2, "source": "session 4"},
         {"pattern": "undated", "distilled": "unknown", "importance": 1},
         {"pattern": "bare"},
         {"pattern": "bare"},
@@ -272,8 +272,8 @@ def test_a_knowledge_file_of_the_reference_is_taken_over(tmp_path: Path) -> None
     store = world.cycle.store()
     assert store.sealed == ()
     assert [(one.pattern, one.distilled, one.importance, one.category) for one in store.patterns] == [
-        ("minutes only", "2026-11-30T09:15:00+00:00", 0.8, "important"),
-        ("with zone", "2026-11-30T09:15:00+00:00", 0.2, "uncategorized"),
+        ("minutes only", "2025-11-30T09:15:00+00:00", 0.8, "important"),
+        ("with zone", "2025-11-30T09:15:00+00:00", 0.2, "uncategorized"),
         ("undated", "unknown", 1.0, "uncategorized"),
         ("bare", "unknown", 0.5, "uncategorized"),
     ]
@@ -290,8 +290,8 @@ def test_weights_halve_in_two_weeks_and_have_no_odd_edges() -> None:
     assert [round(of(seconds_stamp(NOON - day * days)), 4) for days in (0, 7, 30, 90)] == [1.0, 0.6983, 0.2146, 0.0099]
     assert of("unknown") == of("yesterday") == of("") == 0.1
     assert of("unknown", 50) == 1.0
-    assert of("unknown", -5) == of("2026-12-01T12:00:00", -5) == 0.0
-    assert of("2026-12-01T12:00:00", float("nan")) == 0.0
+    assert of("unknown", -5) == of("2025-12-01T12:00:00", -5) == 0.0
+    assert of("2025-12-01T12:00:00", float("nan")) == 0.0
     ahead = weigh(Pattern(id="x", pattern="x", distilled="2027-01-01T00:00:00+00:00", importance=0.5), NOON)
     assert (ahead.weight, ahead.ahead) == (0.5, True)
 
@@ -336,5 +336,5 @@ def test_eight_processes_lose_none_of_four_thousand_patterns(tmp_path: Path) -> 
 def test_nothing_but_utc_seconds_is_written_whatever_the_local_time(tmp_path: Path) -> None:
     from datetime import timezone
 
-    assert seconds_stamp(datetime(2026, 12, 1, 5, tzinfo=timezone(timedelta(hours=5)))) == "2026-12-01T00:00:00+00:00"
-    assert seconds_stamp(datetime(2026, 12, 1, 0, tzinfo=UTC)) == "2026-12-01T00:00:00+00:00"
+    assert seconds_stamp(datetime(2025, 12, 1, 5, tzinfo=timezone(timedelta(hours=5)))) == "2025-12-01T00:00:00+00:00"
+    assert seconds_stamp(datetime(2025, 12, 1, 0, tzinfo=UTC)) == "2025-12-01T00:00:00+00:00"

@@ -25,7 +25,7 @@ from mklang.knowledge.record import Origin
 from mklang.knowledge.terminal import AGENT_VARIABLES
 from mklang.patterns import Attempt
 
-NOON = datetime(2026, 12, 1, 12, 0, 0, tzinfo=UTC)
+NOON = datetime(2025, 12, 1, 12, 0, 0, tzinfo=UTC)
 TESTS_FIRST = "The tests must pass before a commit."
 FOUND = json.dumps([{"pattern": TESTS_FIRST, "importance": 0.9, "category": "important"}])
 
@@ -123,19 +123,26 @@ PROMPT = b"decide> "
 class Person:
     """A person at a pseudo-terminal in front of ``mklang akc …``."""
 
-    def __init__(self, folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *arguments: str,
+        environment: dict[str, str] | None = None,
+        script: list[str] | None = None,
+    ) -> None:
+        """``script`` is a Python program to sit in front of instead."""
         self.seen = ""
         self.process, self._master = pty.fork()
         if self.process == 0:
             os.chdir(folder)
-            command = [sys.executable, "-m", "mklang.cli.main", "akc", *arguments]
+            command = [sys.executable, *(script or ["-m", "mklang.cli.main", "akc", *arguments])]
             os.execve(sys.executable, command, environment or plain_environment())
 
     def read(self) -> str:
         """What the terminal shows up to the next question, or to the end."""
         got = b""
         while not got.endswith(PROMPT):
-            if not select.select([self._master], [], [], 30)[0]:
+            if not select.select([self._master], [], [], 120)[0]:
                 raise AssertionError(f"nothing more came after {got!r}")
             try:
                 part = os.read(self._master, 65_536)

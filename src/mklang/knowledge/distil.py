@@ -8,7 +8,7 @@ a model.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from enum import Enum
@@ -175,7 +175,8 @@ def episode_lines(selection: Selection) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distiller:
-    """The pipeline, put together once: two stages, their guards, limits in code, a journal for each run."""
+    """The pipeline, put together once: two stages, their guards, limits in code, a journal for each run. ``render``
+    makes the text that the first stage is given."""
 
     home: Home
     store: KnowledgeStore
@@ -186,6 +187,7 @@ class Distiller:
     prose: Guard = field(default_factory=prose_guard)
     attempts: int = 3
     seconds: float = 900.0
+    render: Callable[[Selection], str] = episode_lines
 
     def run_id(self, selection: Selection) -> str:
         """A run's name: decided by the records, the machines, the guards and the model."""
@@ -212,7 +214,7 @@ class Distiller:
             return Distillation(status=Ended.BEFORE, chosen=chosen, run=run)
         known = run in self.store.state.runs
         make_folder(folder)
-        prose = await self._stage("reflect", folder, {"episodes": episode_lines(selection)})
+        prose = await self._stage("reflect", folder, {"episodes": self.render(selection)})
         if not isinstance(prose, Checked):
             return Distillation(status=Ended.FAILED, chosen=chosen, run=run, stage="reflect", why=prose)
         return await self._form(chosen, run, prose, known=known)

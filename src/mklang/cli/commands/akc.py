@@ -26,8 +26,14 @@ COMMANDS: Mapping[str, Entry] = {
     "comply": Entry(
         f"{_IN}.comply", "Whether rules are followed in real sessions: by code first, by a model where it must."
     ),
+    "trial": Entry(
+        f"{_IN}.trial", "Is a task structural or semantic? Code and a machine on the same labelled examples."
+    ),
     "gate": Entry(f"{_IN}.gate", "Refuse an agent's direct writes to rules, control and evidence files."),
     "ledger": Entry(f"{_IN}.ledger", "What was decided: show it, verify it, and the habits in it."),
+    "where": Entry(f"{_IN}.where", "Where a rule or pattern comes from, and what came of a source."),
+    "describe": Entry(f"{_IN}.describe", "How the cycle is built, by its patterns, and how it stands."),
+    "doctor": Entry(f"{_IN}.doctor", "What is not in order, and what to do about it."),
 }
 
 

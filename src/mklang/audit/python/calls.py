@@ -298,7 +298,7 @@ class Calls(Places):
     def write_global(self, name: str, nodes: Nodes, at: ast.AST) -> None:
         """A module's name gets, or holds, something more."""
         names = self.context.names
-        if self.parent is not None and self.parent.knows(name):
+        if name not in self.declared_global and self.parent is not None and self.parent.knows(name):
             self.out.cells.append((f"^{name}", self.single(nodes, at)))
         elif nodes and (name in names.own or self.context.is_ours(names.imports.get(name, ""))):
             self.out.global_writes.append((names.dotted(name), self.single(nodes, at)))
@@ -427,7 +427,7 @@ def last_name(node: ast.expr | None) -> str:
 
 def lambda_name(around: str, node: ast.Lambda) -> str:
     """The name a lambda goes by."""
-    return f"{around}.<locals>.<lambda>{node.lineno}:{node.col_offset}"
+    return f"{around}.<locals>.<lambda>{node.lineno}_{node.col_offset}"
 
 
 def _constant(node: ast.expr) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mklang.audit.findings import AuditFinding, Point
-from mklang.audit.python.ir import Function, Loop, Sink
+from mklang.audit.python.entries import ASKS, HOLDS, ROOT, TAINTED, WEAK, Entry, Key, View
+from mklang.audit.python.ir import Function, Loop, Sink, said_name
 from mklang.audit.python.layers import Layer, LayerRules
-from mklang.audit.python.solving import ASKS, HOLDS, ROOT, TAINTED, WEAK, Entry, Key, Solver, View
+from mklang.audit.python.solving import Solver
 from mklang.audit.python.statements import APPROVED
 
 _HINT = "let a guard check it first (mklang.guards.Guard, a schema), and write what the guard gives back"
@@ -33,7 +34,7 @@ class Reporter:
         found = list(self._strongest())
         for name in self.solver.of_function:
             found += self._decisions(self.solver.view(name))
-        for function in self.solver.project.functions.values():
+        for function in (self.solver.project.functions[name] for name in sorted(self.calling)):
             found += self._loops(function)
             found += self._asking_guards(function)
         return found
@@ -98,7 +99,7 @@ class Reporter:
         for one in hints:
             if one[:1] == "=":
                 module, _, name = project.full(one[1:]).rpartition(".")
-                known = project.modules.get(module)
+                known = project.index.module(module)
                 told += [more for more in known.constants.get(name, ()) if more[:1] not in "=$"] if known else []
             elif one[:1] != "$":
                 told.append(one)
@@ -214,7 +215,7 @@ class Reporter:
         return any(one.function in self.solver.asking and one.function in self.calling for one in targets)
 
     def _from_model(self, function: Function, nodes: list[int]) -> bool:
-        marks = [entry.reach for entry in self.solver.of_function[function.name]]
+        marks = [entry.reach for entry in self.solver.of_function.get(function.name, ())]
         return bool(nodes) and all(
             any((node, mark) in reach for reach in marks for mark in (TAINTED, WEAK)) for node in nodes
         )
@@ -353,4 +354,4 @@ def _short(view: View) -> str:
 
 
 def _short_name(name: str) -> str:
-    return name.replace(".<locals>", "")
+    return said_name(name).replace(".<locals>", "")

@@ -18,6 +18,12 @@ PLAIN, WEAK = 0, 1
 RECEIVER = "."
 
 
+def said_name(name: str) -> str:
+    """A function's name as the text says it. The second that is defined under a name in a file is ``name~2``."""
+    head, dot, last = name.rpartition(".")
+    return f"{head}{dot}{last.partition('~')[0]}"
+
+
 class Call(msgspec.Struct, array_like=True, gc=False):
     """A call. ``kind`` is what the models say of it: ``source``, ``clean`` (the result is checked), ``raises`` (the
     argument is, or it raises), ``predicate``, ``cut`` (nothing gets through), or empty.
@@ -99,6 +105,11 @@ class Function(msgspec.Struct, array_like=True, gc=False):
     model_params: list[int] = []
     asking: list[int] = []
 
+    def asks_a_model(self) -> bool:
+        """Whether a model is asked here, or the function says that it does."""
+        said = any(mark.rpartition(".")[2] == "model_call" for mark in self.marks)
+        return said or bool(self.model_params or self.asking) or any(call.kind == "source" for call in self.calls)
+
 
 class ClassFacts(msgspec.Struct, array_like=True, gc=False):
     """A class: its bases, methods, and the types of its attributes as far as its own text tells."""
@@ -112,19 +123,36 @@ class ClassFacts(msgspec.Struct, array_like=True, gc=False):
     marks: list[str] = []
 
 
-class FileFacts(msgspec.Struct, array_like=True, gc=False):
-    """One file. ``problem`` says why it could not be read; the rest is then empty."""
+class Header(msgspec.Struct, array_like=True, gc=False):
+    """What is always known of a file: the words in it, by what is done with them. What a name was imported as counts
+    beside what it is. ``asks`` says that a model may be asked in it, ``problem`` why it could not be read."""
 
     module: str
     path: str
     problem: str = ""
     problem_line: int = 0
+    functions: int = 0
+    asks: bool = False
+    called: list[str] = []
+    attributes: list[str] = []
+    names: list[str] = []
+    methods: list[str] = []
+    bases: list[str] = []
+    aliases: list[tuple[str, str]] = []
+
+
+class FileFacts(msgspec.Struct, array_like=True, gc=False):
+    """One file. ``roots`` are the packages of which it was asked whether they belong to the project."""
+
+    module: str
+    path: str
     imports: dict[str, str] = {}
     stars: list[str] = []
     constants: dict[str, list[str]] = {}
     functions: list[Function] = []
     classes: list[ClassFacts] = []
     suppressions: list[tuple[int, list[str], str]] = []
+    roots: list[str] = []
 
 
 decode = msgspec.msgpack.Decoder(FileFacts).decode

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Iterable
-from datetime import datetime
-from io import BytesIO, TextIOWrapper
-from logging import Logger
-from pathlib import Path
-from queue import Queue
-from subprocess import Popen
-from threading import Event, Thread
+from collections import deque
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
-from xml.etree import ElementTree
 
+from mklang.audit.python.index import Index
 from mklang.audit.python.ir import Call, ClassFacts, FileFacts, Function
 from mklang.audit.python.models import Models
+from mklang.audit.python.scanning import Files
 
 _DEPTH = 12
-_TYPES = (str, bytes, list, dict, set, deque, Path, TextIOWrapper, BytesIO, Popen, Thread, Queue, re.Pattern, re.Match)
-STANDARD = frozenset(name for one in (*_TYPES, datetime, ElementTree.Element, Logger, Event) for name in dir(one))
-"""Method names of the standard library: they say nothing about whose method is called."""
+
+
+@cache
+def standard_methods() -> frozenset[str]:
+    """Method names of the standard library: they say nothing about whose method is called."""
+    from datetime import datetime  # many modules, for the rare question whose method it is
+    from io import BytesIO, TextIOWrapper
+    from logging import Logger
+    from pathlib import Path
+    from queue import Queue
+    from subprocess import Popen
+    from threading import Event, Thread
+    from xml.etree.ElementTree import Element
+
+    containers = (str, bytes, list, dict, set, deque, Queue, re.Pattern, re.Match, Element)
+    types = (*containers, Path, TextIOWrapper, BytesIO, Popen, Thread, Event, Logger, datetime)
+    return frozenset(name for one in types for name in dir(one))
 
 
 class Target(NamedTuple):
@@ -36,41 +45,23 @@ class Target(NamedTuple):
 class Project:
     """The files and what they define."""
 
-    def __init__(self, files: Iterable[FileFacts], models: Models) -> None:
+    def __init__(self, files: Files, models: Models) -> None:
         self.models = models
-        self.modules: dict[str, FileFacts] = {}
-        self.functions: dict[str, Function] = {}
-        self.file_of: dict[str, FileFacts] = {}
-        self.classes: dict[str, ClassFacts] = {}
-        self.methods: dict[str, list[str]] = defaultdict(list)
-        self.children: dict[str, list[str]] = defaultdict(list)
+        self.index = Index(files)
+        self.functions: Mapping[str, Function] = self.index.functions
+        self.classes: Mapping[str, ClassFacts] = self.index.classes
+        self.file_of: Mapping[str, FileFacts] = self.index.file_of
         self._names: dict[str, str] = {}
         self._mro: dict[str, tuple[str, ...]] = {}
+        self._below: dict[str, tuple[str, ...]] = {}
         self._targets: dict[tuple[str, int], tuple[Target, ...]] = {}
         self._families: dict[str, str] = {}
-        for one in files:
-            self._add(one)
-        for name, facts in self.classes.items():
-            for method in facts.methods:
-                self.methods[method].append(f"{name}.{method}")
-            for base in facts.bases:
-                known = self.class_named(base)
-                if known:
-                    self.children[known].append(name)
-
-    def _add(self, one: FileFacts) -> None:
-        self.modules[one.module] = one
-        for function in one.functions:
-            self.functions[function.name] = function
-            self.file_of[function.name] = one
-        for facts in one.classes:
-            self.classes[facts.name] = facts
 
     # -- names --------------------------------------------------------------------------------------------------------
 
     def full(self, dotted: str, depth: int = 0) -> str:
         """The name under which something is defined, through imports and re-exports; the name itself if unknown."""
-        if dotted in self.functions or dotted in self.classes or dotted in self.modules:
+        if dotted in self.functions or dotted in self.classes or self.index.is_module(dotted):
             return dotted
         known = self._names.get(dotted)
         if known is None:
@@ -79,9 +70,11 @@ class Project:
         return known
 
     def _search(self, dotted: str, depth: int) -> str:
+        if self._is_read(dotted):
+            return dotted
         head, _, rest = dotted.rpartition(".")
         while head:
-            one = self.modules.get(head)
+            one = self.index.module(head)
             if one is not None:
                 return self._in_module(one, rest, depth) or dotted
             if head in self.classes:
@@ -89,6 +82,13 @@ class Project:
             head, _, word = head.rpartition(".")
             rest = f"{word}.{rest}"
         return dotted
+
+    def _is_read(self, dotted: str) -> bool:
+        """Whether a name is defined in the module that its beginning names."""
+        head = dotted.rpartition(".")[0]
+        while head and not self.index.is_module(head):
+            head = head.rpartition(".")[0]
+        return self.index.module(head) is not None and (dotted in self.functions or dotted in self.classes)
 
     def _in_module(self, one: FileFacts, rest: str, depth: int) -> str:
         first, _, more = rest.partition(".")
@@ -101,7 +101,7 @@ class Project:
             return self.method(owner, more) if owner in self.classes else f"{owner}.{more}"
         if f"{one.module}.{first}" in self.classes and more:
             return self.method(f"{one.module}.{first}", more)
-        for star in (star for star in one.stars if star in self.modules):
+        for star in (star for star in one.stars if self.index.is_module(star)):
             found = self.full(f"{star}.{rest}", depth + 1)
             if found in self.functions or found in self.classes:
                 return found
@@ -166,16 +166,19 @@ class Project:
                 return f"{one}.{name}"
         return ""
 
-    def below(self, owner: str) -> list[str]:
+    def below(self, owner: str) -> tuple[str, ...]:
         """The classes that inherit from one."""
-        found: dict[str, None] = {}
-        waiting = list(self.children.get(owner, ()))
-        while waiting:
-            one = waiting.pop()
-            if one not in found:
-                found[one] = None
-                waiting += self.children.get(one, ())
-        return list(found)
+        if owner not in self._below:
+            found: dict[str, None] = {}
+            waiting = [owner]
+            while waiting:
+                above = waiting.pop()
+                for name, base in self.index.with_base(above.rpartition(".")[2]):
+                    if name not in found and self.class_named(base) == above:
+                        found[name] = None
+                        waiting.append(name)
+            self._below[owner] = tuple(found)
+        return self._below[owner]
 
     def is_schema(self, name: str) -> bool:
         """Whether making an object of this class checks what it is made of."""
@@ -212,7 +215,7 @@ class Project:
         if reference.startswith("S:"):
             owner, _, method = reference[2:].rpartition(":")
             found = next((one for base in self.mro(owner)[1:] if (one := self.method(base, method))), "")
-            return [Target(found, bound=True)] if found else []
+            return [Target(one, bound=True) for one in self._versions(found)]
         if reference.startswith("?:"):
             return self._by_name(reference[2:])
         return self._named(self.full(reference))
@@ -220,24 +223,34 @@ class Project:
     def _named(self, name: str) -> list[Target]:
         if name in self.functions:
             function = self.functions[name]
-            return [Target(name, bound=function.bound and "classmethod" in function.marks)]
+            bound = function.bound and "classmethod" in function.marks
+            return [Target(one, bound=bound) for one in self._versions(name)]
         if name in self.classes:
             made = self.method(name, "__init__") or self.method(name, "__post_init__")
-            return [Target(made, bound=True, made=name)] if made else [Target("", made=name)]
+            return [Target(one, bound=True, made=name) for one in self._versions(made)] or [Target("", made=name)]
         return []
 
     def _of_type(self, owner: str, method: str, *, known: bool) -> list[Target]:
         if owner in self.classes:
             names = [self.method(owner, method)]
             names += [f"{one}.{method}" for one in self.below(owner) if method in self.classes[one].methods]
-            return [Target(name, bound=self.functions[name].bound) for name in names if name in self.functions]
+            return [Target(one, bound=self.functions[one].bound) for name in names for one in self._versions(name)]
         if known and owner:
             return []
         return self._by_name(method)
 
     def _by_name(self, method: str) -> list[Target]:
         """An object of unknown type: taken for ours when one class alone has such a method, and the name is telling."""
-        names = [name for name in self.methods.get(method, ()) if name in self.functions]
-        if len(names) != 1 or method in self.models.words["common"] | STANDARD or method.startswith("__"):
+        if method in self.models.words["common"] or method in standard_methods() or method.startswith("__"):
             return []
-        return [Target(name, bound=self.functions[name].bound) for name in names]
+        names = [name for name in self.index.methods(method) if name in self.functions]
+        if len(names) != 1:
+            return []
+        return [Target(one, bound=self.functions[one].bound) for one in self._versions(names[0])]
+
+    def _versions(self, name: str) -> Iterator[str]:
+        """The functions that are defined under a name."""
+        version = name
+        while version in self.functions:
+            yield version
+            version = f"{name}~{int(version[len(name) + 1 :] or 1) + 1}"

@@ -8,8 +8,10 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from mklang.audit.python.ir import ClassFacts, FileFacts, Function
+from mklang.audit.python.headers import header_of
+from mklang.audit.python.ir import ClassFacts, FileFacts, Function, Header
 from mklang.audit.python.models import Models
 from mklang.audit.python.names import Names, class_facts, constructed, top_level
 from mklang.audit.python.statements import Body, describe
@@ -19,18 +21,36 @@ _COMMENT = re.compile(r"#\s*mklang:\s*(?:ignore|allow)\s*[\[ ]\s*([A-Z0-9, ]+?)\
 _DEEP = (RecursionError, MemoryError)
 
 
-def lower(text: str, *, module: str, path: str, models: Models, project: frozenset[str]) -> FileFacts:
-    """The facts of a file. ``module`` is its full name, ``project`` the names of our own top packages."""
-    package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file that can be read: its text, its tree, and its header."""
+
+    text: str
+    tree: ast.Module
+    header: Header
+
+
+def read(text: str, *, module: str, path: str, models: Models) -> Text | Header:
+    """A file's text, ready to be lowered; a header with a problem if it cannot be."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
-        return _facts(tree, text, FileFacts(module, path), (Names(module, package), models, project))
+        return Text(text, tree, header_of(tree, module=module, path=path, models=models))
     except SyntaxError as error:
-        return FileFacts(module, path, problem=f"syntax error: {error.msg}", problem_line=error.lineno or 0)
+        return Header(module, path, problem=f"syntax error: {error.msg}", problem_line=error.lineno or 0)
     except (ValueError, *_DEEP) as error:
-        return FileFacts(module, path, problem=f"cannot be read: {type(error).__name__}")
+        return Header(module, path, problem=f"cannot be read: {type(error).__name__}")
+
+
+def lower(read: Text, *, models: Models, project: frozenset[str]) -> FileFacts | None:
+    """The facts of a file; None if it goes deeper than this can follow. ``project`` names our own top packages."""
+    module, path = read.header.module, read.header.path
+    package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
+    try:
+        return _facts(read.tree, read.text, FileFacts(module, path), (Names(module, package), models, project))
+    except _DEEP:
+        return None
 
 
 def _facts(tree: ast.Module, text: str, facts: FileFacts, about: tuple[Names, Models, frozenset[str]]) -> FileFacts:
@@ -61,6 +81,7 @@ def _facts(tree: ast.Module, text: str, facts: FileFacts, about: tuple[Names, Mo
     facts.functions = context.functions
     facts.classes = [*classes.values(), module]
     facts.suppressions = suppressions(text)
+    facts.roots = sorted(context.roots)
     return facts
 
 
@@ -81,7 +102,7 @@ def _definitions(body: Iterable[ast.stmt], prefix: str) -> list[tuple[str, _Defi
 
 def _function(name: str, node: ast.FunctionDef | ast.AsyncFunctionDef, context: FileContext) -> None:
     owner = name.rpartition(".")[0]
-    function = Function(name, node.lineno)
+    function = Function(context.unique(name), node.lineno)
     body = Body(function, context)
     describe(function, node, body)
     if owner in context.classes:

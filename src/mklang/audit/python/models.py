@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -68,10 +68,19 @@ class Models:
     quiet: frozenset[str]
     words: Mapping[str, frozenset[str]]
     patterns: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
+    asking: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
+
+    def may_ask(self, words: Set[str], modules: Set[str]) -> bool:
+        """Whether a file with these words, importing from modules with these names, may have a call to a model."""
+        return any(chain <= words and (not roots or _imported(modules, roots)) for chain, roots in self.asking)
 
     def find(self, name: str) -> tuple[Rule, ...]:
         """The rules for calls whose last word is ``name``."""
         return self.rules.get(name, ())
+
+
+def _imported(modules: Set[str], roots: Set[str]) -> bool:
+    return any(name == root or name.startswith(f"{root}_") for name in modules for root in roots)
 
 
 def collect(libraries: Iterable[Library]) -> Models:
@@ -102,7 +111,16 @@ def collect(libraries: Iterable[Library]) -> Models:
         quiet=frozenset(sets["quiet_attributes"]),
         words={name: frozenset(given) for name, given in words.items()},
         patterns=patterns,
+        asking=tuple(
+            dict.fromkeys(_asking(rule) for group in rules.values() for rule in group if rule.role == "source")
+        ),
     )
+
+
+def _asking(rule: Rule) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a call that asks a model, and the libraries of which the file must import one, if it must."""
+    roots = (one.partition(".")[0] for one in rule.libraries) if rule.imported else ()
+    return frozenset(rule.call.strip(".").split(".")), frozenset(roots)
 
 
 def library_texts() -> dict[str, str]:

@@ -38,6 +38,8 @@ class Names:
                 self._import(node)
             elif isinstance(node, ast.ImportFrom):
                 self._import_from(node)
+            elif isinstance(node, ast.Global):
+                self.own.update(node.names)
             else:
                 for part in ("body", "orelse", "finalbody", "handlers", "cases"):
                     waiting += getattr(node, part, None) or () if not isinstance(node, ast.Expr | ast.Assign) else ()
@@ -129,12 +131,14 @@ def top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """Statements that run when a module is imported, inside ``if``, ``try`` and ``with`` too."""
     for statement in body:
         yield statement
-        for name in ("body", "orelse", "finalbody"):
-            if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
-                yield from top_level(getattr(statement, name, []))
-        if isinstance(statement, ast.Try):
-            for handler in statement.handlers:
-                yield from top_level(handler.body)
+        if isinstance(statement, _BLOCKS):
+            for name in ("body", "orelse", "finalbody"):
+                yield from top_level(getattr(statement, name, ()))
+            for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+                yield from top_level(part.body)
+
+
+_BLOCKS = (ast.If, ast.Try, ast.TryStar, ast.With, ast.For, ast.While, ast.Match)
 
 
 def class_facts(node: ast.ClassDef, names: Names, qualified: str) -> ClassFacts:
@@ -144,7 +148,8 @@ def class_facts(node: ast.ClassDef, names: Names, qualified: str) -> ClassFacts:
     values: dict[str, ast.expr] = {}
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            facts.methods.append(statement.name)
+            if statement.name not in facts.methods:
+                facts.methods.append(statement.name)
             _attributes(statement, names, facts, values)
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             facts.fields.append(statement.target.id)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mklang.audit.findings import AuditFinding, ordered
+from mklang.audit.python.files import python_files
 from mklang.audit.python.findings import Reporter
+from mklang.audit.python.ir import Header
 from mklang.audit.python.linking import Project
 from mklang.audit.python.options import AuditOptions
-from mklang.audit.python.scanning import python_files, scan
+from mklang.audit.python.scanning import Files
 from mklang.audit.python.solving import Solver
 from mklang.diagnostics import Diagnostic
 from mklang.source import Span
@@ -73,11 +75,13 @@ def _audit(
     paths: Sequence[str], said: AuditOptions, store: Path | None, *, everything: bool, only: frozenset[str] | None
 ) -> PythonReport:
     files = python_files(paths, said.exclude)
-    scanned = scan(files, said, store)
-    models = said.rules()
-    project = Project(scanned.files, models)
-    solver = Solver(project, guards=frozenset(said.guards), sources=frozenset(said.sources))
-    found = ordered(Reporter(solver, said.layer_rules()).findings())
+    scanned = Files(files, said, store)
+    try:
+        project = Project(scanned, said.rules())
+        solver = Solver(project, guards=frozenset(said.guards), sources=frozenset(said.sources))
+        found = ordered(Reporter(solver, said.layer_rules()).findings())
+    finally:
+        scanned.close()
     if only is not None:
         found = tuple(one for one in found if {one.path, *(point.path for point in one.trace)} & only)
     loud, silenced = _silence(found, project)
@@ -85,9 +89,9 @@ def _audit(
     names = Counter(project.functions[name].calls[number].ref.rpartition(":")[2] for name, number in solver.unresolved)
     return PythonReport(
         findings=listed,
-        problems=tuple(_problems(project)),
-        files=len(scanned.files),
-        functions=len(project.functions),
+        problems=tuple(_problems(scanned.headers)),
+        files=len(scanned.headers),
+        functions=sum(one.functions for one in scanned.headers),
         sources=sum(call.kind == "source" for one in project.functions.values() for call in one.calls),
         unresolved=len(solver.unresolved),
         allowed=sum(one.code == ALLOWED for one in loud),
@@ -101,7 +105,7 @@ def _audit(
 
 def _silence(found: tuple[AuditFinding, ...], project: Project) -> tuple[list[AuditFinding], int]:
     """Findings without those that a comment ``# mklang: ignore[CODE] reason`` silences; no reason, no silence."""
-    comments = {one.path: one.suppressions for one in project.modules.values() if one.suppressions}
+    comments = {one.path: one.suppressions for one in project.file_of.values() if one.suppressions}
     loud: list[AuditFinding] = []
     for one in found:
         fitting = [
@@ -114,9 +118,9 @@ def _silence(found: tuple[AuditFinding, ...], project: Project) -> tuple[list[Au
     return loud, len(found) - len(loud)
 
 
-def _problems(project: Project) -> list[Diagnostic]:
+def _problems(headers: Iterable[Header]) -> list[Diagnostic]:
     found = []
-    for one in project.modules.values():
+    for one in headers:
         if one.problem:
             line = max(one.problem_line, 1)
             span = Span(line, 1, line, 1)

@@ -1,155 +1,164 @@
-"""From paths to facts: which files there are, and their facts, from the cache or made anew, in processes if it pays."""
+"""The facts of files, made when somebody asks for them: from the cache or anew, in processes if it pays.
+
+What every audit needs of a file is its header, which is made for all of them. The facts of its functions are made for
+the files that a name leads to, which are few where few files have to do with a model.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from mklang.audit.python.ir import FileFacts, decode, encode
-from mklang.audit.python.lowering import lower
-from mklang.audit.python.models import Models
+from mklang.audit.python.files import SourceFile
+from mklang.audit.python.ir import FileFacts, Header, decode, encode
+from mklang.audit.python.models import Models, library_texts
 from mklang.audit.python.options import AuditOptions
 
-_SKIPPED = frozenset({"venv", "env", "node_modules", "__pycache__", "build", "dist", "site-packages"})
-_MANY = 60
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
+
+_MANY = 40
 _LARGEST = 2_000_000
+_DEEP = "goes deeper than this can follow"
+_UNSETTLED = 2_000_000_000
+"""A file that changed less than this many nanoseconds before the cache was written may have changed again unseen."""
 
 
-@dataclass(frozen=True)
-class SourceFile:
-    """A file: where it is, what it is called in findings, and its module."""
+class Kept(msgspec.Struct, array_like=True, gc=False):
+    """What is known of a file: when it was looked at (``stamp``), the hash of its text, its header, and its facts if
+    they were asked for. Facts depend on the project through ``ours``, those of their ``roots`` that belong to it."""
 
-    path: str
-    shown: str
-    module: str
-
-
-@dataclass
-class Scan:
-    """The facts of all files, and how many came from the cache."""
-
-    files: list[FileFacts] = field(default_factory=list)
-    cached: int = 0
+    header: Header
+    digest: bytes = b""
+    stamp: tuple[int, int, int, int] = (0, 0, 0, 0)
+    facts: bytes = b""
+    roots: list[str] = []
+    ours: list[str] = []
 
 
-def python_files(paths: Sequence[str], exclude: Iterable[str] = ()) -> list[SourceFile]:
-    """The Python files of these files and folders, each once, named relative to where the command runs."""
-    patterns = list(exclude)
-    found: dict[str, SourceFile] = {}
-    for given in paths:
-        for path in _walk(given) if Path(given).is_dir() else iter((given,)):
-            if path.endswith((".py", ".pyi")) and not any(Path(path).match(pattern) for pattern in patterns):
-                found.setdefault(os.path.realpath(path), SourceFile(path, _shown(path), _module(path)))
-    return list(found.values())
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(list[Kept]).decode
 
 
-def _walk(folder: str) -> Iterator[str]:
-    for entry in sorted(os.scandir(folder), key=lambda one: one.name):
-        if entry.is_dir(follow_symlinks=False):
-            own = entry.name[0] != "." and entry.name not in _SKIPPED and not entry.name.endswith(".egg-info")
-            if own and not Path(entry.path, "pyvenv.cfg").exists():
-                yield from _walk(entry.path)
-        elif entry.name.endswith(".py"):
-            yield entry.path
+class Files:
+    """The files of an audit. ``store`` is where facts are kept between audits, if anywhere."""
+
+    def __init__(self, files: Sequence[SourceFile], options: AuditOptions, store: Path | None = None) -> None:
+        self._files = files
+        self._options = options
+        self._store = store
+        self._project = frozenset(one.module.partition(".")[0] for one in files)
+        self._pool: ProcessPoolExecutor | None = None
+        self._salt = _salt(options)
+        known, written = _read_store(store, self._salt)
+        self._changed = self._closed = False
+        self._gone = known
+        self._kept = self._look(known, written)
+        self.headers = [one.header for one in self._kept]
+
+    def _look(self, known: dict[str, Kept], written: int) -> list[Kept]:
+        """The header of every file, from the cache where the file is as it was."""
+        found: list[Kept | None] = []
+        stamps = [_stamp(one.path) for one in self._files]
+        for one, stamp in zip(self._files, stamps, strict=True):
+            held = known.pop(one.shown, None)
+            found.append(self._same(one, held, stamp, written) if held is not None else None)
+        missing = [number for number, held in enumerate(found) if held is None]
+        self.cached = len(found) - len(missing)
+        for number, made in zip(missing, self._make(missing, facts=False), strict=True):
+            made.stamp = stamps[number]
+            found[number] = made
+            self._changed = True
+        return [one for one in found if one is not None]
+
+    def _same(self, one: SourceFile, held: Kept, stamp: tuple[int, int, int, int], written: int) -> Kept | None:
+        if held.header.module != one.module or (held.facts and not self._fits(held)):
+            return None
+        if held.stamp == stamp and max(stamp[:2]) + _UNSETTLED < written:
+            return held
+        if _digest(_read(one.path)) != held.digest:
+            return None
+        if held.stamp != stamp:
+            held.stamp = stamp
+            self._changed = True
+        return held
+
+    def facts(self, numbers: Iterable[int]) -> list[FileFacts]:
+        """The facts of some files, in this order; files that cannot be read have none."""
+        asked = [number for number in numbers if not self._kept[number].header.problem]
+        missing = [number for number in asked if not self._fits(self._kept[number])]
+        for number, made in zip(missing, self._make(missing, facts=True), strict=True):
+            made.stamp = self._kept[number].stamp
+            self._kept[number] = made
+            self.headers[number] = made.header
+            self._changed = True
+        return [decode(held.facts) for held in (self._kept[number] for number in asked) if held.facts]
+
+    def _fits(self, held: Kept) -> bool:
+        return bool(held.facts) and held.ours == [root for root in held.roots if root in self._project]
+
+    def _make(self, numbers: Sequence[int], *, facts: bool) -> Iterator[Kept]:
+        files = [self._files[number] for number in numbers]
+        workers = min(os.cpu_count() or 1, 8)
+        if len(files) < _MANY or workers < 2 or self._closed:
+            yield from _decode(_make_some(files, self._options, self._project, facts))
+            return
+        if self._pool is None:
+            from concurrent.futures import ProcessPoolExecutor  # an audit of unchanged files has no use for it
+
+            self._pool = ProcessPoolExecutor(workers)
+        size = max(8, len(files) // (workers * 8))
+        parts = [files[start : start + size] for start in range(0, len(files), size)]
+        same = ([value] * len(parts) for value in (self._options, self._project, facts))
+        for made in self._pool.map(_make_some, parts, *same):
+            yield from _decode(made)
+
+    def close(self) -> None:
+        """End the processes, and keep what was made; facts that are asked for later are made here and not kept."""
+        self._closed = True
+        if self._pool is not None:
+            self._pool.shutdown()
+        if self._store is not None and (self._changed or self._gone):
+            _write_store(self._store, self._salt, {one.header.path: one for one in self._kept})
 
 
-def _shown(path: str) -> str:
-    return path if Path(path).is_absolute() else os.path.relpath(path)
-
-
-@cache
-def _is_package(folder: str) -> bool:
-    return Path(folder, "__init__.py").exists()
-
-
-def _module(path: str) -> str:
-    """The full name: up to the folder that is no package. Folders without ``__init__`` inside a package tree end it."""
-    folder, name = os.path.split(os.path.realpath(path))
-    parts = [] if name == "__init__.py" else [name.rpartition(".")[0]]
-    while _is_package(folder):
-        folder, above = os.path.split(folder)
-        if not above:
-            break
-        parts.insert(0, above)
-    return ".".join(parts) or "__init__"
-
-
-def scan(files: Sequence[SourceFile], options: AuditOptions, store: Path | None, extra: Iterable[str] = ()) -> Scan:
-    """The facts of files; ``store`` is where they are kept by the hash of text, models and options, if anywhere."""
-    project = frozenset({one.module.partition(".")[0] for one in files} | set(extra))
-    known = _read_store(store)
-    said = _salt(options, project)
-    result = Scan()
-    kept: dict[str, tuple[bytes, bytes]] = {}
-    missing: list[tuple[SourceFile, bytes]] = []
-    for one in files:
-        text = _read(one.path)
-        digest = blake2b(text + said + one.module.encode(), digest_size=16).digest()
-        held = known.get(one.shown)
-        if held is not None and held[0] == digest:
-            result.files.append(decode(held[1]))
-            kept[one.shown] = held
-        else:
-            missing.append((one, digest))
-    result.cached = len(result.files)
-    for (one, digest), data in zip(missing, _lower_all([one for one, _ in missing], options, project), strict=True):
-        kept[one.shown] = (digest, data)
-        result.files.append(decode(data))
-    if missing and store is not None:
-        _write_store(store, known | kept)
-    return result
+def _stamp(path: str) -> tuple[int, int, int, int]:
+    try:
+        told = os.stat(path)  # noqa: PTH116 - a thousand files: Path.stat costs as much again
+    except OSError:
+        return (0, 0, 0, 0)
+    return (told.st_mtime_ns, told.st_ctime_ns, told.st_size, told.st_ino)
 
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a thousand files: Path.open costs as much again
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read(_LARGEST + 1)
     except OSError:
         return b"\x00"
 
 
-def _salt(options: AuditOptions, project: frozenset[str]) -> bytes:
-    """Everything else that facts depend on: this code, the models, the options, the project's packages."""
-    told = msgspec.json.encode([options, sorted(project)])
-    return blake2b(told + _engine(), digest_size=16).digest()
+def _digest(text: bytes) -> bytes:
+    return blake2b(text, digest_size=16).digest()
 
 
-@cache
-def _engine() -> bytes:
-    from mklang.audit.python.models import library_texts
-
-    digest = blake2b(digest_size=16)
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    for name, text in library_texts().items():
-        digest.update(f"{name}\n{text}".encode())
-    return digest.digest()
-
-
-def _lower_all(files: list[SourceFile], options: AuditOptions, project: frozenset[str]) -> Iterator[bytes]:
-    workers = min(os.cpu_count() or 1, 8)
-    if len(files) < _MANY or workers < 2:
-        return iter(_lower_some(files, options, project))
-    size = max(8, len(files) // (workers * 8))
-    parts = [files[start : start + size] for start in range(0, len(files), size)]
-    return _in_processes(parts, options, project, workers)
-
-
-def _in_processes(
-    parts: list[list[SourceFile]], options: AuditOptions, project: frozenset[str], workers: int
-) -> Iterator[bytes]:
-    count = len(parts)
-    with ProcessPoolExecutor(workers) as pool:
-        for part in pool.map(_lower_some, parts, [options] * count, [project] * count):
-            yield from part
+def _make_some(files: list[SourceFile], options: AuditOptions, project: frozenset[str], facts: bool) -> bytes:
+    """What is known of files anew: the header, and the facts if they were asked for or surely will be."""
+    models = _rules(msgspec.json.encode(options))
+    collecting = gc.isenabled()
+    gc.disable()  # trees are large and freed by counting; looking for cycles in them doubles the time
+    try:
+        return _encode([_make_one(one, models, project, facts) for one in files])
+    finally:
+        if collecting:
+            gc.enable()
 
 
 @cache
@@ -157,48 +166,67 @@ def _rules(told: bytes) -> Models:
     return msgspec.json.decode(told, type=AuditOptions).rules()
 
 
-def _lower_some(files: list[SourceFile], options: AuditOptions, project: frozenset[str]) -> list[bytes]:
-    models = _rules(msgspec.json.encode(options))
-    collecting = gc.isenabled()
-    gc.disable()  # trees are large and freed by counting; looking for cycles in them doubles the time
-    try:
-        return [encode(_lower_one(one, models, project)) for one in files]
-    finally:
-        if collecting:
-            gc.enable()
+def _make_one(one: SourceFile, models: Models, project: frozenset[str], facts: bool) -> Kept:
+    from mklang.audit.python.lowering import Text, lower, read  # as above
 
-
-def _lower_one(one: SourceFile, models: Models, project: frozenset[str]) -> FileFacts:
     data = _read(one.path)
     if len(data) > _LARGEST:
-        return FileFacts(one.module, one.shown, problem="too large to look at")
+        return Kept(Header(one.module, one.shown, problem="too large to look at"), _digest(data))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    return lower(text, module=one.module, path=one.shown, models=models, project=project)
+    told = read(text, module=one.module, path=one.shown, models=models)
+    if not isinstance(told, Text):
+        return Kept(told, _digest(data))
+    made = Kept(told.header, _digest(data))
+    if facts or told.header.asks:
+        lowered = lower(told, models=models, project=project)
+        if lowered is None:
+            made.header.problem = f"cannot be looked at: it {_DEEP}"
+        else:
+            made.header.asks = any(one.asks_a_model() for one in lowered.functions)
+            made.facts, made.roots = encode(lowered), lowered.roots
+            made.ours = [root for root in lowered.roots if root in project]
+    return made
+
+
+# -- the cache --------------------------------------------------------------------------------------------------------
 
 
 class _Store(msgspec.Struct, array_like=True):
-    version: int
-    files: dict[str, tuple[bytes, bytes]]
+    salt: bytes
+    files: dict[str, Kept]
 
 
-def _read_store(store: Path | None) -> dict[str, tuple[bytes, bytes]]:
+def _salt(options: AuditOptions) -> bytes:
+    """Everything that all facts depend on: this code, the models, the options."""
+    digest = blake2b(msgspec.json.encode(options), digest_size=16)
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), *map(Path, options.models)):
+        digest.update(_read(str(path)))
+    for name, text in library_texts().items():
+        digest.update(f"{name}\n{text}".encode())
+    return digest.digest()
+
+
+def _read_store(store: Path | None, salt: bytes) -> tuple[dict[str, Kept], int]:
+    """What was kept, and when."""
     if store is None:
-        return {}
+        return {}, 0
     try:
-        return msgspec.msgpack.decode(store.read_bytes(), type=_Store).files
+        written = store.stat().st_mtime_ns
+        held = msgspec.msgpack.decode(store.read_bytes(), type=_Store)
     except (OSError, msgspec.DecodeError, msgspec.ValidationError):
-        return {}
+        return {}, 0
+    return (held.files, written) if held.salt == salt else ({}, 0)
 
 
-def _write_store(store: Path, files: dict[str, tuple[bytes, bytes]]) -> None:
+def _write_store(store: Path, salt: bytes, files: dict[str, Kept]) -> None:
     """A cache: if it cannot be written, the next run is slower and nothing else."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
         temporary = store.with_name(f"{store.name}.{os.getpid()}")
-        temporary.write_bytes(msgspec.msgpack.encode(_Store(1, files)))
+        temporary.write_bytes(_encode(_Store(salt, files)))
         temporary.replace(store)
     except OSError:
         pass

@@ -1,131 +1,38 @@
-"""Where model output gets to: from the calls that make it through functions, fields and globals, on demand.
-
-A function is looked at once for what arises in it (its *root* entry) and once for each parameter that a tainted value
-was seen to enter through. What is known of a value is a mark: ``TAINTED``, ``WEAK`` (only a weak check saw it),
-``ASKS`` (a callable that gives model output when it is called) or ``HOLDS`` (an object that was made with some; what it
-has is known by the names of its attributes; each family of classes has such a mark of its own, from ``HOLDS`` upwards).
-"""
+"""Where model output gets to: from the calls that make it through functions, fields and globals, on demand."""
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
 
 from mklang.audit.findings import Point
-from mklang.audit.python.ir import RECEIVER, Call, Function
+from mklang.audit.python.entries import (
+    ASKS,
+    HOLDS,
+    OBJECT,
+    ROOT,
+    TAINTED,
+    WEAK,
+    Arrival,
+    Back,
+    Entry,
+    Key,
+    Output,
+)
+from mklang.audit.python.ir import RECEIVER, Call, said_name
 from mklang.audit.python.ir import WEAK as WEAK_EDGE
 from mklang.audit.python.linking import Project, Target
+from mklang.audit.python.reaching import Reach
 
-TAINTED, WEAK, ASKS, HOLDS = 1, 2, 4, 8
-ROOT = -1
-RETURNED, OBJECT, TRUE_OBJECT, FALSE_OBJECT = "returned", 2, 1, 0
-Key: TypeAlias = tuple[int, int]
-Output: TypeAlias = tuple[str, int, int, int]
 _STRONG = frozenset({"clean", "raises", "predicate", "faults"})
 
 
-@dataclass(slots=True)
-class Back:
-    """Where a mark came from: a node of the same entry, another entry, or nowhere (a source or a parameter)."""
-
-    key: Key | None = None
-    entry: Entry | None = None
-    note: str = ""
-
-
-@dataclass(slots=True, eq=False)
-class Entry:
-    """One way of looking at a function: from its own sources, or from one parameter with one mark."""
-
-    view: View
-    slot: int
-    mark: int
-    reach: dict[Key, Back] = field(default_factory=dict)
-    outputs: dict[Output, Key] = field(default_factory=dict)
-    callers: dict[tuple[int, int, int, int], tuple[Entry, int, Key, Target]] = field(default_factory=dict)
-    demanded: tuple[Entry, int, Key] | None = None
-
-
-class Arrival(NamedTuple):
-    """A marked value (``key``) is the argument ``name`` of the call ``number``."""
-
-    entry: Entry
-    key: Key
-    number: int
-    name: str
-
-    @property
-    def call(self) -> Call:
-        """The call."""
-        return self.entry.view.function.calls[self.number]
-
-
-class View:
-    """A function with its graph turned so that one can walk along it."""
-
-    def __init__(self, function: Function, path: str) -> None:
-        self.function = function
-        self.path = path
-        self.next: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        self.inputs: dict[int, list[tuple[int, str]]] = defaultdict(list)
-        self.called: dict[int, list[int]] = defaultdict(list)
-        self.sinks: dict[int, list[int]] = defaultdict(list)
-        self.writes: dict[int, list[tuple[str, str]]] = defaultdict(list)
-        self.stores: dict[int, list[str]] = defaultdict(list)
-        self.cells: dict[int, list[str]] = defaultdict(list)
-        self.bases: dict[int, list[tuple[str, str, int]]] = defaultdict(list)
-        self.leaves: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        self.verdicts: dict[int, list[int]] = defaultdict(list)
-        self.items: dict[int, list[int]] = defaultdict(list)
-        self.back: dict[int, list[int]] = defaultdict(list)
-        self._fill(function)
-
-    def _fill(self, function: Function) -> None:
-        for source, target, kind in function.edges:
-            self.next[source].append((target, kind))
-            self.back[target].append(source)
-        for number, call in enumerate(function.calls):
-            given = [(node, key) for key, node in call.args]
-            given += [(call.receiver, RECEIVER)] + [(node, key) for key, node, _ in call.posts]
-            given += [(node, key) for key, _, node, _ in call.truths]
-            for node, key in dict.fromkeys(given):
-                self.inputs[node].append((number, key))
-            self.called[call.value].append(number)
-        self._fill_ends(function)
-
-    def _fill_ends(self, function: Function) -> None:
-        for number, sink in enumerate(function.sinks):
-            self.sinks[sink.node].append(number)
-        for owner, attribute, node in function.writes:
-            self.writes[node].append((owner, attribute))
-        for name, node in function.global_writes:
-            self.stores[node].append(name)
-        for name, node in function.cells:
-            self.cells[node].append(name)
-        for owner, attribute, node, base in function.reads:
-            self.bases[base].append((owner, attribute, node))
-        for position, node in function.items:
-            self.items[node].append(position)
-        for position, kind, node in function.exits:
-            self.leaves[node].append((position, kind))
-        for number, (node, _, _, _) in enumerate(function.verdicts):
-            self.verdicts[node].append(number)
-
-    def point(self, node: int, note: str = "") -> Point:
-        """The place of a node."""
-        return Point(self.path, self.function.lines[node], self.function.columns[node], note)
-
-
-class Solver:
+class Solver(Reach):
     """The marks of a whole project."""
 
     def __init__(
         self, project: Project, *, guards: frozenset[str] = frozenset(), sources: frozenset[str] = frozenset()
     ) -> None:
-        self.project = project
-        self.guards = guards
+        super().__init__(project, guards)
         self.named_sources = sources
         self.entries: dict[tuple[str, int, int], Entry] = {}
         self.of_function: dict[str, list[Entry]] = defaultdict(list)
@@ -133,60 +40,11 @@ class Solver:
         self.guarded: set[Point] = set()
         self.asking: dict[str, Back] = {}
         self.called_sinks: dict[tuple[str, int], Entry] = {}
-        self._views: dict[str, View] = {}
         self._waiting: deque[tuple[Entry, Key]] = deque()
-        self._values: dict[tuple[str, int], tuple[Target, ...]] = {}
-        self._read_by: dict[tuple[str, str], list[tuple[str, int]]] = {}
-        self._families: list[str] = []
         self._kept: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._pending: dict[tuple[str, str], list[tuple[Entry, int, Key]]] = defaultdict(list)
-        self._called_by: dict[str, list[tuple[str, int]]] = {}
-        self._index()
         self._seed()
         self._run()
-
-    # -- what is where ------------------------------------------------------------------------------------------------
-
-    def _index(self) -> None:
-        self._callers: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        self._readers: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
-        self._globals: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        self._references: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
-        self._bindings: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        for name, function in self.project.functions.items():
-            for number, call in enumerate(function.calls):
-                self._callers[call.ref.rpartition(":")[2].rpartition(".")[2]].append((name, number))
-                if call.functions:
-                    self._bindings["*"].append((name, number))
-            for owner, attribute, node, _ in function.reads:
-                self._readers[attribute].append((name, owner, node))
-            for dotted, node in function.global_reads:
-                self._globals[dotted.rpartition(".")[2]].append((name, node))
-            for dotted, node in function.references:
-                self._references[dotted.rpartition(".")[2]].append((dotted, name, node))
-        self._aliases: dict[str, set[str]] = defaultdict(set)
-        for one in self.project.modules.values():
-            for alias, full in one.imports.items():
-                last = full.rpartition(".")[2]
-                if alias != last and alias[:1] != "<":
-                    self._aliases[last].add(alias)
-        self._bind_arguments()
-
-    def _bind_arguments(self) -> None:
-        """Functions that are given to parameters: what a call of the parameter may reach."""
-        self._given: dict[tuple[str, int], list[Target]] = defaultdict(list)
-        for name, number in self._bindings.get("*", ()):
-            call = self.project.functions[name].calls[number]
-            for target in self.project.targets(name, number, call):
-                for key, reference in call.functions:
-                    for position in self.positions(target, key):
-                        self._given[target.function, position] += self.project.reached(reference)
-
-    def view(self, name: str) -> View:
-        """A function, ready to walk along."""
-        if name not in self._views:
-            self._views[name] = View(self.project.functions[name], self.project.file_of[name].path)
-        return self._views[name]
 
     def entry(self, name: str, slot: int, mark: int = 0) -> Entry:
         """One way of looking at a function."""
@@ -196,19 +54,13 @@ class Solver:
             self.of_function[name].append(self.entries[key])
         return self.entries[key]
 
-    def is_guard(self, name: str) -> bool:
-        """Whether somebody said that a function checks what it is given."""
-        function = self.project.functions.get(name)
-        if function is None:
-            return False
-        return name in self.guards or any(
-            mark.rpartition(".")[2].partition(":")[0] == "guard" for mark in function.marks
-        )
-
     # -- the walk -----------------------------------------------------------------------------------------------------
 
     def _seed(self) -> None:
-        for name, function in self.project.functions.items():
+        self.project.index.read_asking()
+        for name in self.named_sources:
+            self.project.full(name)
+        for name, function in list(self.project.functions.items()):
             for call in function.calls:
                 if call.kind == "source" and call.result >= 0:
                     self.mark(
@@ -216,7 +68,9 @@ class Solver:
                     )
             for position in (*function.model_params, *function.asking):
                 self.mark(self.entry(name, ROOT), (position, ASKS), Back(note="a callable that asks a model"))
-            told = name in self.named_sources or any(one.rpartition(".")[2] == "model_call" for one in function.marks)
+            told = said_name(name) in self.named_sources or any(
+                one.rpartition(".")[2] == "model_call" for one in function.marks
+            )
             if told:
                 back = Back(note="declared to ask a model")
                 self._asks(name, back)
@@ -260,12 +114,12 @@ class Solver:
                 self.mark(self.entry(name, ROOT), (target, mark), Back(key, entry, f"kept in '{attribute}'"))
         for dotted in view.stores.get(node, ()):
             full = self.project.full(dotted)
-            for name, target in self._globals.get(dotted.rpartition(".")[2], ()):
-                if full in self._global_names(name, target):
+            for name, target in self.project.index.globals(dotted.rpartition(".")[2]):
+                if full in self.global_names(name, target):
                     self.mark(self.entry(name, ROOT), (target, mark), Back(key, entry, f"kept in '{dotted}'"))
         for owner, attribute, target in view.bases.get(node, ()):
             known = self.project.type_named(owner)
-            if known not in self.project.classes or not self._is_field(known, attribute):
+            if known not in self.project.classes or not self.is_field(known, attribute):
                 self._attribute(entry, key, attribute, target)
         for name in view.cells.get(node, ()):
             self._cell(entry, key, name)
@@ -281,13 +135,6 @@ class Solver:
         for kept in list(self._kept.get(field, ())):
             self.mark(entry, (target, kept), Back(key))
 
-    def holds(self, owner: str) -> int:
-        """The mark of an object of this class that was made with model output."""
-        family = self.project.family_of(owner)
-        if family not in self._families:
-            self._families.append(family)
-        return HOLDS + self._families.index(family)
-
     def _keep(self, owner: str, attribute: str, mark: int) -> None:
         """An object has a mark in this attribute: so may those that were made with model output, where they are used
         without their type being known."""
@@ -297,36 +144,6 @@ class Solver:
         self._kept[field].add(mark)
         for entry, target, key in list(self._pending.get(field, ())):
             self.mark(entry, (target, mark), Back(key))
-
-    def readers(self, owner: str, attribute: str) -> list[tuple[str, int]]:
-        """Who reads an attribute of a class: function and node."""
-        family = self.project.family_of(owner)
-        if not family:
-            return []
-        key = (family, attribute)
-        if key not in self._read_by:
-            self._read_by[key] = [
-                (name, node)
-                for name, other, node in self._readers.get(attribute, ())
-                if self.project.family_of(other) == family
-            ]
-        return self._read_by[key]
-
-    def _global_names(self, name: str, target: int) -> list[str]:
-        function = self.project.functions[name]
-        return [self.project.full(dotted) for dotted, node in function.global_reads if node == target]
-
-    def _is_field(self, owner: str, attribute: str) -> bool:
-        if self.project.has_field(owner, attribute) or self.project.method(owner, attribute):
-            return True
-        family = self.project.family(owner)
-        if not hasattr(self, "_written"):
-            self._written = {
-                (self.project.family_of(one), attribute)
-                for function in self.project.functions.values()
-                for one, attribute, _ in function.writes
-            }
-        return (family, attribute) in self._written
 
     def _cell(self, entry: Entry, key: Key, name: str) -> None:
         """A name that is shared with functions inside, or with the one around (``^name``)."""
@@ -338,70 +155,12 @@ class Solver:
                 if cell == name[1:]:
                     self.mark(self.entry(outer, ROOT), (target, key[1]), Back(key, entry))
             return
-        for inner in self._inner(here):
+        for inner in self.inner(here):
             for free, target in self.project.functions[inner].free:
                 if free == name:
                     self.mark(self.entry(inner, ROOT), (target, key[1]), Back(key, entry))
 
-    def _inner(self, name: str) -> list[str]:
-        if not hasattr(self, "_insides"):
-            self._insides: dict[str, list[str]] = defaultdict(list)
-            for one in self.project.functions:
-                outer = one.rpartition(".<locals>.")[0]
-                if outer:
-                    self._insides[outer].append(one)
-        return self._insides.get(name, [])
-
     # -- calls --------------------------------------------------------------------------------------------------------
-
-    def targets(self, view: View, number: int) -> tuple[Target, ...]:
-        """What a call may reach, values that are called included."""
-        call = view.function.calls[number]
-        name = view.function.name
-        if call.ref != "V":
-            return self.project.targets(name, number, call)
-        if (name, number) not in self._values:
-            self._values[name, number] = tuple(dict.fromkeys(self._of_value(view, call.value, given=True)))
-        return self._values[name, number]
-
-    def _of_value(self, view: View, node: int, *, given: bool) -> Iterator[Target]:
-        seen, waiting = {node}, [node]
-        references = {one: dotted for dotted, one in view.function.references}
-        while waiting:
-            one = waiting.pop()
-            if one in references:
-                full = self.project.full(references[one])
-                yield from self.project.reached(full)
-            if given and one < len(view.function.params):
-                yield from self._given.get((view.function.name, one), ())
-            for before in view.back.get(one, ()):
-                if before not in seen:
-                    seen.add(before)
-                    waiting.append(before)
-            for call in view.function.calls:
-                if call.result == one and call.ref.rpartition(".")[2] == "partial":
-                    waiting += [number for key, number in call.args if key == "0" and number not in seen]
-
-    def positions(self, target: Target, key: str) -> list[int]:
-        """The parameters an argument goes to."""
-        function = self.project.functions.get(target.function)
-        if function is None:
-            return []
-        shift = 1 if target.bound else 0
-        if key == RECEIVER:
-            return [0] if target.bound and function.params else []
-        count = len(function.params)
-        if key == "**":
-            return list(range(shift, count))
-        if key[0] == "*":
-            return list(range(min(int(key[1:]) + shift, count), count))
-        if key.isdigit():
-            position = int(key) + shift
-            last = function.star if function.star >= 0 else count
-            return [position] if position < last else [function.star] if function.star >= 0 else []
-        if key in function.params:
-            return [function.params.index(key)]
-        return [function.double] if function.double >= 0 else []
 
     def _enter(self, at: Arrival) -> None:
         """A marked value is an argument."""
@@ -585,51 +344,34 @@ class Solver:
     def _asks(self, name: str, back: Back, mark: int = TAINTED) -> None:
         """A function gives model output: so do its calls, and it asks a model itself wherever it is handed on."""
         self.asking.setdefault(name, back)
-        short = name.rpartition(".")[2]
+        said = said_name(name)
+        short = said.rpartition(".")[2]
         start = Back(back.key, back.entry, f"from {short}()" if back.key is not None else f"{short}() asks a model")
         for caller, number in self.callers_of(name):
             call = self.project.functions[caller].calls[number]
             if self._calls_by_itself(caller, number, name):
                 self._result(self.entry(caller, ROOT), call, mark, start, callee=name)
-        for alias in (short, *self._aliases.get(short, ())) if mark == TAINTED else ():
-            for dotted, holder, node in self._references.get(alias, ()):
-                if self.project.full(dotted) == name:
-                    self.mark(self.entry(holder, ROOT), (node, ASKS), start)
+        index = self.project.index
+        for dotted, holder, node in index.references(index.named(short)) if mark == TAINTED else ():
+            if self.project.full(dotted) == said:
+                self.mark(self.entry(holder, ROOT), (node, ASKS), start)
         self._asks_as_attribute(name, short, mark, start)
 
     def _calls_by_itself(self, caller: str, number: int, name: str) -> bool:
         """Whether a call names the function; to one that was given as an argument the mark ASKS finds its way."""
         call = self.project.functions[caller].calls[number]
         view = self.view(caller)
-        reached = self._of_value(view, call.value, given=False) if call.ref == "V" else self.targets(view, number)
+        reached = self.of_value(view, call.value, given=False) if call.ref == "V" else self.targets(view, number)
         return any(one.function == name and not one.made for one in reached)
 
     def _asks_as_attribute(self, name: str, short: str, mark: int, start: Back) -> None:
         """A method that is not called but read: a property, or one that is handed on."""
         function = self.project.functions[name]
-        for reader, owner, node in self._readers.get(short, ()) if function.owner else ():
+        for reader, owner, node in self.project.index.reads(short) if function.owner else ():
             known = self.project.type_named(owner)
-            if known in self.project.classes and self.project.method(known, short) == name:
+            if known in self.project.classes and self.project.method(known, short) == said_name(name):
                 kind = mark if any("property" in one for one in function.marks) else ASKS
                 self.mark(self.entry(reader, ROOT), (node, kind), start)
-
-    def callers_of(self, name: str) -> list[tuple[str, int]]:
-        """The calls that may reach a function."""
-        if name not in self._called_by:
-            self._called_by[name] = self._find_callers(name)
-        return self._called_by[name]
-
-    def _find_callers(self, name: str) -> list[tuple[str, int]]:
-        short = name.rpartition(".")[2]
-        names = {short, *self._aliases.get(short, ())}
-        if short in {"__init__", "__post_init__"}:
-            names.add(name.split(".")[-2])
-        found = [one for alias in (*names, "V") for one in self._callers.get(alias, ())]
-        return [
-            (caller, number)
-            for caller, number in found
-            if any(one.function == name for one in self.targets(self.view(caller), number))
-        ]
 
     # -- the way ------------------------------------------------------------------------------------------------------
 
@@ -673,6 +415,3 @@ class Solver:
 
 def _said(call: Call) -> str:
     return call.ref.replace("?:", ".").rpartition(":")[2]
-
-
-__all__ = ["ASKS", "ROOT", "TAINTED", "WEAK", "Entry", "Solver", "View"]

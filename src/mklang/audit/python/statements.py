@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mklang.audit.python.calls import Calls, lambda_name, last_name
-from mklang.audit.python.graph import NOTHING, Env, Nodes, forget, join, path_of, read, root_of, walk
+from mklang.audit.python.graph import NOTHING, Env, Nodes, below, forget, join, path_of, read, root_of, walk
+from mklang.audit.python.headers import asks_by_type
 from mklang.audit.python.ir import WEAK, Function, Loop
 from mklang.audit.python.names import FILE, Names
 
@@ -19,9 +20,6 @@ APPROVED, COUNTED = -2, -3
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _APPROVAL = re.compile(r"(^|_)(input|confirm\w*|approv\w*|ask_human|ask_user|consent|prompt_user|is_tty)($|_)", re.I)
 _ENDLESS = re.compile(r"(^|\.)(count|cycle|repeat)$")
-_MODEL_NAME = re.compile(
-    r"(^|_)(llm|model|generate|generator|complete|completion|ask|chat|prompt|oracle|gpt|claude)($|_)", re.I
-)
 MODEL_MARKS = frozenset({"model_call", "mklang.audit.model_call"})
 
 
@@ -67,9 +65,8 @@ class Body(Calls):
                 self._typed(one, position, names.annotation(one.annotation))
         if self.out.bound and self.out.params:
             self.types[self.out.params[0]] = self.out.owner
-        self.locals = {*self.out.params, *_stored(node)}
-        for name in [name for name in self.locals if self.parent is not None and name in self._nonlocal(node)]:
-            self.locals.discard(name)
+        stored, outer, self.declared_global = _stored(node)
+        self.locals = {*self.out.params, *stored} - outer - self.declared_global
         if isinstance(node, ast.Lambda):
             self.give_back(self.value(node.body), node.body)
             self._note_exits(2)
@@ -77,16 +74,10 @@ class Body(Calls):
             self.run(node.body)
             self._leave(0)
 
-    def _nonlocal(self, node: ast.AST) -> set[str]:
-        found = {name for one in walk(node) if isinstance(one, ast.Nonlocal | ast.Global) for name in one.names}
-        self.declared_global = {name for one in walk(node) if isinstance(one, ast.Global) for name in one.names}
-        return found
-
     def _typed(self, argument: ast.arg, position: int, known: str) -> None:
         if known:
             self.types[argument.arg] = known
-        text = ast.unparse(argument.annotation) if isinstance(argument.annotation, ast.Subscript | ast.Constant) else ""
-        if "Callable" in text and "str]" in text and _MODEL_NAME.search(argument.arg):
+        if asks_by_type(argument):
             self.out.model_params.append(position)
 
     def nested(self, node: ast.Lambda | _FunctionNode) -> Nodes:
@@ -96,6 +87,7 @@ class Body(Calls):
             if isinstance(node, ast.Lambda)
             else f"{self.out.name}.<locals>.{node.name}"
         )
+        name = self.context.unique(name)
         inner = Body(Function(name, node.lineno), self.context, self)
         if not isinstance(node, ast.Lambda):
             describe(inner.out, node, self)
@@ -355,7 +347,7 @@ class Body(Calls):
 
     # -- try, with ----------------------------------------------------------------------------------------------------
 
-    def attempt(self, node: ast.Try) -> None:
+    def attempt(self, node: ast.Try | ast.TryStar) -> None:
         """``try``: a handler may begin after any statement of the body."""
         broken = dict(self.env)
         depth = len(self.control)
@@ -548,33 +540,35 @@ def node_of(pattern: ast.pattern) -> ast.AST:
     return pattern
 
 
-def _stored(node: ast.AST) -> set[str]:
-    """The names a function binds itself."""
+def _stored(node: ast.AST) -> tuple[set[str], set[str], set[str]]:
+    """The names a function binds itself, and those it says are another function's or the module's."""
     found: set[str] = set()
-    waiting: list[ast.AST] = [node]
+    outer: set[str] = set()
+    shared: set[str] = set()
+    waiting: list[Any] = [node]
     while waiting:
         one = waiting.pop()
         kind = one.__class__
         if kind is ast.Name:
-            if one.ctx.__class__ is ast.Store:  # type: ignore[attr-defined]  # it is a Name
-                found.add(one.id)  # type: ignore[attr-defined]  # as above
+            if one.ctx.__class__ is ast.Store:
+                found.add(one.id)
             continue
-        if one is not node and kind in _SCOPES:
+        if kind in _SCOPES and one is not node:
             if kind is not ast.Lambda:
-                found.add(one.name)  # type: ignore[attr-defined]  # a definition
+                found.add(one.name)
             continue
-        if kind in _NAMED and one.name:  # type: ignore[attr-defined]  # a pattern or a handler
-            found.add(one.name)  # type: ignore[attr-defined]  # as above
-        for value in one.__dict__.values():
-            if value.__class__ is list:
-                waiting += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST):
-                waiting.append(value)
-    return found
+        if kind is ast.Nonlocal:
+            outer.update(one.names)
+        elif kind is ast.Global:
+            shared.update(one.names)
+        elif kind in _NAMED and one.name:
+            found.add(one.name)
+        waiting += below(one)
+    return found, outer, shared
 
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_NAMED = (ast.MatchAs, ast.MatchStar, ast.ExceptHandler)
+_SCOPES = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda})
+_NAMED = frozenset({ast.MatchAs, ast.MatchStar, ast.ExceptHandler})
 
 
 def _closed(pattern: ast.pattern) -> bool:
@@ -624,6 +618,7 @@ _STATEMENTS: dict[type[ast.stmt], _Run] = {
     ast.Raise: Body.fail,
     ast.Assert: Body.insist,
     ast.Try: Body.attempt,
+    ast.TryStar: Body.attempt,
     ast.With: Body.within,
     ast.AsyncWith: Body.within,
     ast.Delete: Body.remove,

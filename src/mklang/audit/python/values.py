@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from mklang.audit.python.graph import NOTHING, Graph, Nodes, parts, path_of, read, root_of, walk
 from mklang.audit.python.ir import ClassFacts, Function
 from mklang.audit.python.models import Models
 from mklang.audit.python.names import FILE, Names, constructed
 
+_Once = TypeVar("_Once", bound=ast.expr)
 _Visit: TypeAlias = Callable[["Values", Any], Nodes]
 
 
@@ -23,11 +24,20 @@ class FileContext:
         self.classes = classes
         self.functions: list[Function] = []
         self.project: frozenset[str] = frozenset()
+        self.roots: set[str] = set()
+        self._defined: dict[str, int] = {}
         self.plain = models.words["plain"]
+
+    def unique(self, name: str) -> str:
+        """A name for a function that may be defined more than once: under ``if``, as a property, as an overload."""
+        self._defined[name] = count = self._defined.get(name, 0) + 1
+        return name if count == 1 else f"{name}~{count}"
 
     def is_ours(self, dotted: str) -> bool:
         """Whether a full name may belong to the project that is looked at."""
-        return dotted.partition(".")[0] in self.project
+        root = dotted.partition(".")[0]
+        self.roots.add(root)
+        return root in self.project
 
 
 class Values(Graph):
@@ -44,6 +54,7 @@ class Values(Graph):
         self.captured: dict[str, int] = {}
         self.control: list[Nodes] = []
         self.calls_at: dict[int, int] = {}
+        self._made: dict[int, Nodes] = {}
         self.local_functions: dict[str, str] = {}
 
     def call(self, node: ast.Call) -> Nodes:
@@ -68,6 +79,13 @@ class Values(Graph):
             return NOTHING
         visit = _VISITS.get(type(node))
         return NOTHING if visit is None else visit(self, node)
+
+    def once(self, node: _Once, visit: Callable[[_Once], Nodes]) -> Nodes:
+        """Calls happen once, however often somebody asks what they give."""
+        known = self._made.get(id(node))
+        if known is None:
+            known = self._made[id(node)] = visit(node)
+        return known
 
     def name(self, node: ast.Name) -> Nodes:
         """A name: local, from an enclosing function, or global."""
@@ -307,7 +325,7 @@ _VISITS: dict[type[ast.expr], _Visit] = {
     ast.Name: Values.name,
     ast.Attribute: Values.attribute,
     ast.Subscript: Values.subscript,
-    ast.Call: lambda self, node: self.call(node),
+    ast.Call: lambda self, node: self.once(node, self.call),
     ast.Compare: Values.compare,
     ast.IfExp: Values.either,
     ast.BoolOp: Values.logic,
@@ -319,7 +337,7 @@ _VISITS: dict[type[ast.expr], _Visit] = {
     ast.Yield: Values.produce,
     ast.YieldFrom: Values.produce,
     ast.Dict: Values.dictionary,
-    ast.Lambda: lambda self, node: self.nested(node),
+    ast.Lambda: lambda self, node: self.once(node, self.nested),
     ast.BinOp: lambda self, node: self.union(node.left, node.right),
     ast.UnaryOp: Values.unary,
     ast.JoinedStr: lambda self, node: self.union(*node.values),
@@ -330,3 +348,6 @@ _VISITS: dict[type[ast.expr], _Visit] = {
     ast.Starred: lambda self, node: self.value(node.value),
     ast.Await: lambda self, node: self.value(node.value),
 }
+for _name in ("TemplateStr", "Interpolation"):  # Python 3.14
+    if hasattr(ast, _name):
+        _VISITS[getattr(ast, _name)] = _VISITS[ast.JoinedStr if _name == "TemplateStr" else ast.FormattedValue]

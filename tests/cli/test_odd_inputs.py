@@ -276,3 +276,16 @@ def test_every_command_reads_a_document_the_same_way(
         told = {f"{one['code']} {place(one)}" for one in found if one["path"] == str(file)}
         assert told >= set(expected), (command, wire)
         assert code == (1 if command in (["check"], ["lint"]) else 2), command
+
+
+@pytest.mark.parametrize("command", [["check"], ["lint", "--fix"], ["fmt"], ["test"], ["graph"]], ids=" ".join)
+def test_an_empty_name_is_no_file_and_not_the_working_directory(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = GOOD.replace("budget: 5", "Budget:   5")
+    Path("m.mkl").write_text(odd)
+    assert main([*command, ""]) != 0
+    captured = capsys.readouterr()
+    assert "file-missing" in captured.out + captured.err
+    assert Path("m.mkl").read_text() == odd

@@ -102,10 +102,11 @@ def _guard_problems(path: str, machines: tuple[Machine, ...]) -> tuple[Diagnosti
 def machine_files(targets: Iterable[str]) -> Iterator[str | Diagnostic]:
     """The files a person named; of a directory, every machine file in it and below. One that holds none is a problem.
 
-    Directories that are hidden or hold other people's code are not looked into.
+    Directories that are hidden or hold other people's code are not looked into. An empty name is a missing file: a
+    variable that a script forgot to set must not stand for the working directory.
     """
     for target in targets:
-        if not Path(target).is_dir():
+        if not target or not Path(target).is_dir():
             yield target
             continue
         found = [str(path) for path in below(Path(target), tuple(SUFFIXES))]

@@ -192,14 +192,14 @@ def find_suites(targets: Iterable[str], scripts: Iterable[str] = ()) -> Iterator
 
 def _suites(target: str) -> Iterator[Suite | Diagnostic]:
     path = Path(target)
-    if path.is_dir():
+    if target and path.is_dir():
         found = [str(file) for file in below(path, SCRIPTS)]
         yield from (_of_script(script) for script in found)
         if not found:
             yield _missing(target, "there is no script (*.test.yaml) in this directory", "no-scenarios")
     elif target.endswith(SCRIPTS):
         yield _of_script(target)
-    elif not path.exists():
+    elif not target or not path.exists():
         yield _missing(target, "there is no such file")
     else:
         found = [str(file) for file in _scripts_of(path)]

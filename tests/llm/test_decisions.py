@@ -110,6 +110,8 @@ def test_the_official_client_would_send_this_request_and_read_this_reply() -> No
         ({"type": "score", "score": 1.0}, "not 'predicate'"),
         ({"type": "refusal", "name": "g0"}, "'refusal'"),
         ({"type": "predicate", "name": "g1", "probability": 0.9}, "belongs to the question 'g1'"),
+        ({"type": "predicate", "name": ["g0"], "probability": 0.9}, "belongs to the question"),
+        ({"type": ["predicate"], "name": "g0", "probability": 0.9}, "not 'predicate'"),
         ({"type": "predicate", "name": "g0"}, "no probability"),
         ({"type": "predicate", "name": "g0", "probability": "0.9"}, "no probability"),
         ({"type": "predicate", "name": "g0", "probability": True}, "no probability"),

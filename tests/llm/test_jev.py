@@ -142,6 +142,19 @@ def test_an_unread_verdict_keeps_what_it_cost() -> None:
     assert (verdict.usage, verdict.model, verdict.threshold) == (Usage(21, 3), "jev-1.13.0", 0.5)
 
 
+@pytest.mark.parametrize(
+    ("usage", "estimated"),
+    [({"input_tokens": 0, "output_tokens": 0}, False), (None, True), ({}, True), ("lots", True), ("absent", True)],
+)
+def test_what_a_call_used_is_told_or_an_estimate_that_says_so(usage: object, estimated: bool) -> None:
+    body = {**answers(0.9, 0.1), "usage": usage}
+    if usage == "absent":
+        del body["usage"]
+    verdict, _ = judged(Scripted(body))
+    assert (verdict.usage.estimated_tokens > 50) is estimated
+    assert verdict.usage.total == verdict.usage.estimated_tokens
+
+
 @pytest.mark.rule("S23")
 @pytest.mark.parametrize(("threshold", "index"), [(0.5, 0), (0.55, 0), (0.6, 1), (0.99, 1), (1.0, None), (0.0, 0)])
 def test_the_first_that_reaches_the_threshold_not_the_likeliest(threshold: float, index: int | None) -> None:

@@ -242,8 +242,8 @@ class Message:
             case "content_block_delta":
                 return self._add(data)
             case "message_delta":
-                self._message |= data.get("delta") or {}
-                self._usage |= data.get("usage") or {}
+                self._message |= _map(data.get("delta"))
+                self._usage |= _map(data.get("usage"))
             case "message_stop":
                 self._ended = True
             case _ if data.get("error"):
@@ -259,16 +259,14 @@ class Message:
 
     def _begin(self, message: object) -> None:
         if isinstance(message, dict):
-            self._usage |= message.get("usage") or {}
+            self._usage |= _map(message.get("usage"))
             self._message = {name: value for name, value in message.items() if name not in {"content", "usage"}}
 
     def _open(self, data: Mapping[str, Any]) -> list[Piece]:
-        block = data.get("content_block")
-        self._blocks[_index(data)] = found = dict(block) if isinstance(block, dict) else {}
+        self._blocks[_index(data)] = found = dict(_map(data.get("content_block")))
         kind = found.get("type")
-        return (
-            [Piece(found[kind], thought=kind == "thinking")] if kind in {"text", "thinking"} and found.get(kind) else []
-        )
+        said = found.get(kind) if kind in ("text", "thinking") else None
+        return [Piece(said, thought=kind == "thinking")] if isinstance(said, str) and said else []
 
     def _add(self, data: Mapping[str, Any]) -> list[Piece]:
         delta = data.get("delta")
@@ -320,6 +318,10 @@ def _reported(usage: object, exchange: Exchange, written: str) -> Usage:
 def _joined(blocks: list[dict[str, Any]], kind: str) -> str:
     texts = [block.get(kind) for block in blocks if block.get("type") == kind]
     return "".join(text for text in texts if isinstance(text, str))
+
+
+def _map(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _count(value: object) -> int:

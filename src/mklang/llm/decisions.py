@@ -7,13 +7,14 @@ predicates are taken: a choice, a score or a refusal is no probability.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from mklang.engine.requests import Usage
 from mklang.lang.values import Json
 from mklang.llm.addresses import check_url
 from mklang.llm.fencing import fenced
-from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
-from mklang.llm.noul import FENCE_RULE, Chances, Questions, most_for
+from mklang.llm.json_endpoint import JsonEndpoint
+from mklang.llm.noul import FENCE_RULE, Chances, Questions, most_for, told_besides
 from mklang.llm.retry import Traffic
 
 PROVIDER = "openai-decisions"
@@ -71,10 +72,9 @@ def question_names(questions: Questions) -> list[str]:
 
 
 def _body(model: str, questions: Questions, names: list[str], *, rule: str, evidence: str) -> dict[str, Json]:
-    statements = [*questions.conditions, *([questions.none] if questions.none is not None else [])]
     asked: list[Json] = [
         {"type": "predicate", "name": name, "instructions": statement}
-        for name, statement in zip(names, statements, strict=True)
+        for name, statement in zip(names, questions.asked, strict=True)
     ]
     return {
         "model": model,
@@ -90,10 +90,7 @@ def read_answers(
     body: Mapping[str, object], names: list[str], questions: Questions, *, model: str, sent: str
 ) -> Chances:
     """The probabilities in a reply, or why it holds none."""
-    used = body.get("model")
-    told = Chances(
-        usage=tokens_in(body.get("usage")), model=used if isinstance(used, str) and used else model, sent=sent
-    )
+    told = told_besides(body, questions, model=model, sent=sent)
     answers = body.get("answers")
     if not isinstance(answers, list) or len(answers) != len(names):
         count = len(answers) if isinstance(answers, list) else "no"
@@ -106,13 +103,7 @@ def read_answers(
         values.append(value)
     count = len(questions.conditions)
     rest = values[count:]
-    return Chances(
-        conditions=tuple(values[:count]),
-        none=rest[0] if rest else None,
-        usage=told.usage,
-        model=told.model,
-        sent=sent,
-    )
+    return replace(told, conditions=tuple(values[:count]), none=rest[0] if rest else None)
 
 
 def _probability(answer: object, name: str) -> float | str:
@@ -121,7 +112,7 @@ def _probability(answer: object, name: str) -> float | str:
         return "is missing"
     if answer.get("type") != "predicate":
         return f"is of type {str(answer.get('type'))[:40]!r}, not 'predicate'"
-    if answer.get("name") not in {None, name}:
+    if answer.get("name") not in (None, name):
         return f"belongs to the question {str(answer.get('name'))[:40]!r}"
     value = answer.get("probability")
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:

@@ -7,13 +7,14 @@ it chooses the first condition that reaches the threshold, not the likeliest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from mklang.engine.requests import Usage
 from mklang.lang.models import Tier
 from mklang.lang.values import Json
 from mklang.llm.addresses import check_closed_url
-from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
-from mklang.llm.noul import Chances, NoulJudge, NoulSettings, Questions, most_for
+from mklang.llm.json_endpoint import JsonEndpoint
+from mklang.llm.noul import Chances, NoulJudge, NoulSettings, Questions, most_for, told_besides
 from mklang.llm.retry import Traffic
 
 PROVIDER = "jev"
@@ -116,8 +117,7 @@ def _question(text: str) -> Json:
 def read_answers(body: Mapping[str, object], questions: Questions, *, model: str) -> Chances:
     """The probabilities in a reply, or why it holds none. Never fills in what is missing."""
     answers = body.get("answers")
-    used = body.get("model")
-    told = Chances(usage=tokens_in(body.get("usage")), model=used if isinstance(used, str) and used else model)
+    told = told_besides(body, questions, model=model)
     if not isinstance(answers, dict):
         return told.refused("the reply holds no answers")
     names = [f"g{number}" for number in range(len(questions.conditions))]
@@ -128,7 +128,7 @@ def read_answers(body: Mapping[str, object], questions: Questions, *, model: str
             return told.refused(f"answer '{name}' {value}")
         values.append(value)
     conditions, rest = values[: len(names)], values[len(names) :]
-    return Chances(conditions=tuple(conditions), none=rest[0] if rest else None, usage=told.usage, model=told.model)
+    return replace(told, conditions=tuple(conditions), none=rest[0] if rest else None)
 
 
 def _noul(answer: object) -> float | str:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from mklang import __version__
-from mklang.engine.requests import Usage
 from mklang.errors import MissingExtra, ProviderFailed
 from mklang.lang.values import Json
 from mklang.llm.addresses import is_loopback
@@ -168,22 +167,6 @@ def _mapped(value: Any, change: Callable[[str], str]) -> Any:
     if isinstance(value, dict):
         return {name: _mapped(inner, change) for name, inner in value.items()}
     return [_mapped(inner, change) for inner in value] if isinstance(value, list) else value
-
-
-def tokens_in(usage: object) -> Usage:
-    """The tokens that a reply says it cost, under either pair of names."""
-    if not isinstance(usage, dict):
-        return Usage()
-    read = _count(usage, "input_tokens") or _count(usage, "prompt_tokens")
-    written = _count(usage, "output_tokens") or _count(usage, "completion_tokens")
-    details = usage.get("input_tokens_details") or usage.get("prompt_tokens_details")
-    cached = _count(details, "cached_tokens") if isinstance(details, dict) else 0
-    return Usage(read, written, cached_tokens=min(cached, read))
-
-
-def _count(numbers: Mapping[str, object], name: str) -> int:
-    value = numbers.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _said(error: Exception) -> str:

@@ -46,7 +46,7 @@ class LocalNoul:
 
     async def chances(self, questions: Questions) -> Chances:
         """A probability for each question, one pass over the model each. Raises as ``Chat.reply`` does."""
-        asked = [*questions.conditions, *([questions.none] if questions.none is not None else [])]
+        asked = questions.asked
         priors, spent = await self._leanings(questions.key, asked)
         exchanges = _exchanges(questions.key, questions.parts, questions.nonce, asked)
         weighed = await self._model.weigh(exchanges, WORDS)

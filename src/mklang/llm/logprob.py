@@ -16,9 +16,11 @@ from mklang.errors import AnswerFailed, ProviderFailed
 from mklang.lang.values import Json
 from mklang.llm.addresses import check_url
 from mklang.llm.base import Exchange
+from mklang.llm.conversing import prompt_bytes
 from mklang.llm.dialect import REFUSALS, Dialect
-from mklang.llm.json_endpoint import JsonEndpoint, tokens_in
+from mklang.llm.json_endpoint import JsonEndpoint
 from mklang.llm.noul import Chances, Questions, most_for
+from mklang.llm.replies import usage_or_estimate
 from mklang.llm.retry import Traffic, add_cost
 
 PROVIDER = "logprobs"
@@ -69,7 +71,7 @@ class LogprobNoul:
 
     async def chances(self, questions: Questions) -> Chances:
         """A probability for each question, from one request each. Raises ``ProviderFailed``, with what was spent."""
-        asked = [*questions.conditions, *([questions.none] if questions.none is not None else [])]
+        asked = questions.asked
 
         async def one(statement: str) -> tuple[float, Usage]:
             return await self._endpoint.retried(lambda: self._negotiated(questions, statement))
@@ -116,7 +118,8 @@ class LogprobNoul:
         if reply.status in REFUSALS and "logprobs" in reply.text:
             raise ProviderFailed(_no_logprobs(self._endpoint.url, reply.status))
         completion = self._endpoint.check(reply)
-        return _chance(completion, self._endpoint.url), tokens_in(completion.get("usage"))
+        usage = usage_or_estimate(completion.get("usage"), prompt=prompt_bytes(exchange), written="")
+        return _chance(completion, self._endpoint.url), usage
 
     def _learn(self, exchange: Exchange, message: str, dialect: Dialect, alternatives: int) -> bool:
         """Whether a refusal names something that can be left out or made smaller; then it is."""

@@ -21,7 +21,7 @@ from mklang.errors import ConfigError, UnknownTier
 from mklang.lang.models import Tier
 from mklang.llm.base import sendable
 from mklang.llm.fencing import absent_nonce, evidence_of, fenced, fences_hold
-from mklang.llm.replies import BYTES_PER_TOKEN
+from mklang.llm.replies import BYTES_PER_TOKEN, usage_or_estimate
 
 NOT_FENCED = "an untrusted text reached the judge outside its fence, so nothing it said counts"
 DEFAULT_THRESHOLD = 0.5
@@ -50,6 +50,16 @@ class Questions:
     parts: Mapping[str, str]
     nonce: str
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Every statement that is asked about: the conditions, and none where it is."""
+        return self.conditions if self.none is None else (*self.conditions, self.none)
+
+    @property
+    def size(self) -> int:
+        """How long the evidence and the statements are together, in bytes."""
+        return sum(len(text.encode("utf-8", "replace")) for text in (self.evidence, *self.asked))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chances:
@@ -69,6 +79,13 @@ class Chances:
     def refused(self, problem: str) -> Chances:
         """The same, with a reason why it is no answer."""
         return replace(self, problem=problem)
+
+
+def told_besides(body: Mapping[str, object], questions: Questions, *, model: str, sent: str = "") -> Chances:
+    """What a service says besides its answers: its model, if it is another than asked for, and what was used."""
+    used = body.get("model")
+    usage = usage_or_estimate(body.get("usage"), prompt=questions.size, written="")
+    return Chances(usage=usage, model=used if isinstance(used, str) and used else model, sent=sent)
 
 
 class NoulBackend(Protocol):
@@ -148,10 +165,10 @@ class NoulJudge:
 
 def most_for(questions: Questions, *, apart: bool) -> Usage:
     """The most that questions can cost: asked in one request, or ``apart``, the evidence with each of them."""
-    asked = [*questions.conditions, *([questions.none] if questions.none is not None else [])]
-    size = sum(len(text.encode("utf-8", "replace")) + AROUND_BYTES for text in asked)
-    size += len(questions.evidence.encode("utf-8", "replace")) * (len(asked) if apart else 1)
-    return Usage(-(-size // BYTES_PER_TOKEN), ANSWER_TOKENS * len(asked))
+    count = len(questions.asked)
+    again = len(questions.evidence.encode("utf-8", "replace")) * (count - 1) if apart else 0
+    size = questions.size + again + AROUND_BYTES * count
+    return Usage(-(-size // BYTES_PER_TOKEN), ANSWER_TOKENS * count)
 
 
 def questions_of(request: JudgeRequest, *, ask_none: bool) -> Questions:

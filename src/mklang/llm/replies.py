@@ -129,7 +129,7 @@ def reported(usage: object) -> Usage | None:
     if read is None and written is None and total is None:
         return None
     read = read or 0
-    details = usage.get("prompt_tokens_details")
+    details = usage.get("prompt_tokens_details") or usage.get("input_tokens_details")
     cached = _first_count(details, "cached_tokens") if isinstance(details, dict) else None
     if cached is None:
         cached = _first_count(usage, "prompt_cache_hit_tokens")

@@ -111,7 +111,7 @@ class Completion:
         choices = chunk.get("choices")
         pieces: list[Piece] = []
         for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict) and choice.get("index", 0) in {0, None}:
+            if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
                 pieces += self._choice(choice)
         return pieces
 

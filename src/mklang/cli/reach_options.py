@@ -23,7 +23,12 @@ def reach_options(command: _Command) -> _Command:
         click.option(
             "--allow-write/--no-allow-write", default=None, help="Whether write_file may write into the workspace."
         ),
-        click.option("--workspace", metavar="DIR", help="The folder that the file tools see, and nothing outside it."),
+        click.option(
+            "--workspace",
+            metavar="DIR",
+            type=click.Path(exists=True, file_okay=False),
+            help="The folder that the file tools see, and nothing outside it.",
+        ),
     ):
         command = option(command)
     return command

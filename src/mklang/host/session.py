@@ -182,7 +182,7 @@ def assemble(
 def _answered(order: Order, loaded: Loaded, parts: Parts, oracle: Oracle, *, seam: Seam) -> Session:
     """A run that no model answers."""
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
-    options = _with_parts(order.options, parts)
+    options = _with_parts(order.options, loaded, parts)
     if order.strict_effects:
         check_effects(loaded, options)
     return Session(
@@ -207,7 +207,7 @@ def _guarded(order: Order, loaded: Loaded) -> dict[str, str]:
 
 
 def _assembled(order: Order, loaded: Loaded, settled: Configuration, parts: Parts, *, seam: Seam) -> Session:
-    chosen = _with_parts(order.options, parts)
+    chosen = _with_parts(order.options, loaded, parts)
     if order.strict_effects:
         check_effects(loaded, chosen)
     inputs, trusted = fill_clocks(loaded.machine, order.inputs, seam)
@@ -257,12 +257,15 @@ def _assembled(order: Order, loaded: Loaded, settled: Configuration, parts: Part
     return session
 
 
-def _with_parts(options: RunOptions, parts: Parts) -> RunOptions:
-    """The options with what the tools say they do, under what was said about them on purpose (L77)."""
+def _with_parts(options: RunOptions, loaded: Loaded, parts: Parts) -> RunOptions:
+    """The options with what the tools the machines name say they do, under what was said about them (L77)."""
+    machines = (loaded.machine, *loaded.library.values())
+    used = {state.tool for machine in machines for state in machine.states.values() if isinstance(state, Tool)}
+    told = {name: effect for name, effect in parts.tools.effects.items() if name in used}
     return msgspec.structs.replace(
         options,
-        tool_effects=parts.tools.effects | dict(options.tool_effects),
-        structured_tools=options.structured_tools | parts.structured,
+        tool_effects=told | dict(options.tool_effects),
+        structured_tools=options.structured_tools | (parts.structured & used),
     )
 
 

@@ -11,6 +11,7 @@ import asyncio
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from distill import HERE, distill
@@ -29,6 +30,9 @@ from mklang.knowledge.schemas import rule_guard
 from mklang.lang.reader import machine_from_text
 
 RULES = "AGENTS.md"
+LESSON = "The tests were red and the commit was reverted."
+PINNED = replace(REAL, nonce=lambda: f"{7:032x}")
+"""So that the tiny model says the same each time. A program that reads what others wrote keeps the real dice."""
 WORK = """
 mklang: "0.4"
 machine: work
@@ -83,12 +87,16 @@ def propose(home: Home, store: HarnessStore, guard: Guard) -> None:
 
 async def demo(folder: Path) -> int:
     """The cycle, once around."""
-    home, store, session = open_home(folder), HarnessStore(open_home(folder)), Asking().session(HERE / "reflect.mkl")
+    home, store, session = (
+        open_home(folder),
+        HarnessStore(open_home(folder)),
+        Asking(seam=PINNED).session(HERE / "reflect.mkl"),
+    )
     print(f"in {folder}; {session.notice}")
     try:
         await work(home, session)
-        record(home, "observation", "A commit was reverted: the tests were red.")
-        record(home, "correction", "Again the tests were red. Run the tests before you commit.", origin=Origin.HUMAN)
+        record(home, "correction", f"{LESSON} Run the tests before you commit.", origin=Origin.HUMAN)
+        record(home, "observation", "A second commit was reverted: the tests were red again.")
         found = await distill(home, store, session.oracle, model_of(session))
         say(f"distilled: {found.status.value}", *([found.why] if found.why else store.top(3)))
         if not store.load():

@@ -76,7 +76,7 @@ BAD = {
     "category long": [item("a", 0.5, "c" * 1000)],
     "pattern long": [item("x" * 5_000_000)],
     "pattern blank": [item("  ")],
-    "too many": [item(f"p{number}") for number in range(100_000)],
+    "too many": [item(f"p{number}") for number in range(10_000)],
     "wrapped": {"patterns": [item("a")]},
     "more keys": [{**item("a"), "run": "rm"}],
     "a key missing": [{"pattern": "a"}],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -10,11 +11,13 @@ import select
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from mklang.cli.main import main
 from mklang.host.akc import Cycle, make_cycle
 from mklang.host.seam import Seam
 from mklang.knowledge.config import read_config
@@ -184,8 +187,21 @@ def approve(folder: Path, *names: str) -> str:
     return person.seen
 
 
-def akc(folder: Path, *arguments: str, text: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run ``mklang akc …`` in a folder."""
+def akc(folder: Path, *arguments: str, text: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run ``mklang akc …`` in a folder: in this process, or in one of its own where an environment is given."""
     command = [sys.executable, "-m", "mklang.cli.main", "akc", *arguments]
-    environ = plain_environment(**environment)
-    return subprocess.run(command, cwd=folder, env=environ, input=text, capture_output=True, text=True, check=False)
+    if environment:
+        environ = plain_environment(**environment)
+        return subprocess.run(command, cwd=folder, env=environ, input=text, capture_output=True, text=True, check=False)
+    before, out, error = Path.cwd(), io.StringIO(), io.StringIO()
+    kept = {name: os.environ.pop(name) for name in AGENT_VARIABLES if name in os.environ}
+    stdin, sys.stdin = sys.stdin, io.StringIO(text)
+    os.chdir(folder)
+    try:
+        with redirect_stdout(out), redirect_stderr(error):
+            code = main(["akc", *arguments])
+    finally:
+        sys.stdin = stdin
+        os.chdir(before)
+        os.environ.update(kept)
+    return subprocess.CompletedProcess(command, int(code), out.getvalue(), error.getvalue())

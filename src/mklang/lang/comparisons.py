@@ -189,6 +189,8 @@ def validator_of(relation: Relation, argument: str) -> Validator:
             document, validate_formats=True, pattern_options=jsonschema_rs.RegexOptions(), retriever=_nothing
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+        if relation is Relation.MATCHES:
+            raise PatternProblem("no such regular expression; there is no look-around and no back-reference") from None
         raise PatternProblem(" ".join(str(getattr(error, "message", error)).split())[:160]) from None
     return compiled.is_valid
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from api_page import api_page
 
 from mklang.charts.svg import to_svg
 from mklang.cli.main import COMMANDS, cli
@@ -37,6 +38,7 @@ def pages() -> dict[str, str]:
     return {
         "machines/index.md": machine_index(machines),
         **{f"machines/{one.name}.md": machine_page(one) for one in machines},
+        "reference/api.md": api_page(),
         "reference/commands.md": command_page(),
         "reference/configuration.md": configuration_page(),
         "reference/halt-reasons.md": reasons_page(),

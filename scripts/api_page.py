@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Iterator
+from typing import get_args
 
 import mklang
 
@@ -65,5 +66,8 @@ def _text(thing: object) -> list[str]:
 
 
 def _first(thing: object) -> str:
+    """The first paragraph; of a union its members."""
+    if not hasattr(thing, "__module__"):
+        return " or ".join(f"`{one.__name__}`" for one in get_args(thing))
     lines = _text(thing)
-    return lines[0] if lines else ""
+    return " ".join(lines[: lines.index("")] if "" in lines else lines)

@@ -19,7 +19,8 @@ class Span:
 class Edit:
     """A change of a text: what stands at ``span`` becomes ``text``.
 
-    ``whole_lines`` takes the lines themselves away, and is no change at all where something else stands on them.
+    ``whole_lines`` takes the lines themselves away, or a map in a list in brackets with its comma; it is no change at
+    all where something else stands on them.
     """
 
     span: Span

@@ -124,6 +124,16 @@ def test_a_rule_whose_page_calls_its_fix_safe_has_one_and_no_other(rule: Rule) -
     assert [one.fix is not None for one in found] == [page.safe] * len(found)
 
 
+@pytest.mark.parametrize("rule", [pytest.param(one, id=one.code) for one in rules() if read_page(one.page).safe])
+def test_fixing_makes_the_finding_of_every_fixable_rule_disappear(rule: Rule) -> None:
+    before = example(read_page(rule.page).fires).source.text
+    after = Source("a.mkl", fixed(before))
+    reading = read_machine(after)
+    assert reading.machine is not None
+    assert rule.code not in {one.code for one in Inspector(Looking(lint=True)).inspect("a.mkl").diagnostics}
+    assert fixed(after.text) == after.text
+
+
 def test_line_ends_and_rights_stay() -> None:
     text = ('mklang: "0.2"\nmachin: m\n' + TOP + STATES.replace("    output", "    parse: json\n    output")).replace(
         "machin: m\n", ""
@@ -166,6 +176,18 @@ def test_only_chosen_findings_are_repaired() -> None:
     write("a.mkl", text)
     main(["lint", "a.mkl", "--fix", "--select", "declarations"])
     assert Path("a.mkl").read_text("utf-8") == text.replace("tools: [{ name: x }]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "expected"),
+    [
+        ("t: [{ a: 1 }, { b: 2 }]\n", Span(1, 5, 1, 13), "t: [{ b: 2 }]\n"),
+        ("t: [{ a: 1 }, { b: 2 }]  # why\n", Span(1, 15, 1, 23), "t: [{ a: 1 }]  # why\n"),
+        ("t: [{ a: 1 },\n  { b: 2 }]\n", Span(1, 5, 1, 13), "t: [\n  { b: 2 }]\n"),
+    ],
+)
+def test_an_item_in_brackets_goes_with_its_comma(text: str, span: Span, expected: str) -> None:
+    assert apply_edits(text, [Edit(span, "", whole_lines=True)])[0] == expected
 
 
 @pytest.mark.parametrize("text", ["entry: b", "entry: [", "entri: a"])

@@ -44,9 +44,19 @@ def _stretch(text: str, starts: list[int], edit: Edit) -> tuple[int, int] | None
 
 
 def _lines(text: str, starts: list[int], span: Span, inner: tuple[int, int]) -> tuple[int, int] | None:
-    """The lines that hold nothing else, apart from the dash of a list's item; None when there is something."""
+    """The lines that hold nothing else, apart from the dash of a list's item; else a map in a list, with its comma.
+
+    None when something else stands there.
+    """
     begin = starts[span.line - 1]
     after = starts[span.end_line] if span.end_line < len(starts) else len(text)
     before, behind = text[begin : inner[0]], text[inner[1] : after]
-    alone = before.strip() in ("", "-") and not behind.strip()
-    return (begin, after) if alone else None
+    if before.strip() in ("", "-") and not behind.strip():
+        return begin, after
+    if not text.startswith("{", inner[0]):
+        return None
+    if before.rstrip().endswith(","):
+        return begin + len(before.rstrip()) - 1, inner[1]
+    if before.rstrip().endswith("[") and behind.lstrip(" ").startswith(","):
+        return inner[0], after - len(behind.lstrip(" ")[1:].lstrip(" "))
+    return None

@@ -164,6 +164,10 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             "The message says what: a directive, a root in braces, a key marked with '?', an odd line break. The file "
             "is left as it is; nothing is wrong with it otherwise.",
         ),
+        "machine-hides-bundled": Problem(
+            "A machine has the name of one that comes with mklang, and is used in its place.",
+            "Give it a name of its own, unless it is to take the other's place.",
+        ),
         "machine-twice": Problem(
             "Two files hold a machine of the same name.",
             "A warning: a call means the later file, by name and folder. Give each machine its own name.",

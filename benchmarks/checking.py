@@ -1,28 +1,53 @@
-"""check and lint over many files, beside the reference where it is installed (benchmarks/README.md).
+"""check, lint and fmt over many files and large ones, beside the reference if there is one (benchmarks/README.md).
 
-    python benchmarks/checking.py [REFERENCE]     REFERENCE: the path of another implementation's ``mklang``
+    python benchmarks/checking.py [--loaded] [--readme] [REFERENCE]     REFERENCE: another implementation's ``mklang``
 
-Wall times are medians of rounds in which both take turns; CPU times do not suffer from what else the machine does.
+What is compared takes turns in rounds. With ``--loaded`` our own figures are CPU time and the mark goes by the minimum.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+import readme
+
 from mklang.analysis.runner import Analyser
+from mklang.lang.format import format_source
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_text, read_machine
+from mklang.lang.yaml_tree import garbage_collection_paused
 from mklang.source import Source
 
 OURS = str(Path(sys.executable).parent / "mklang")
-ROUNDS = 5
+REFERENCE = Path("~/.cache/mklang-bench/mklang_ref/bin/mklang").expanduser()
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure: what it is, its limit (None for none), its samples, and what it stands beside."""
+
+    name: str
+    unit: str
+    limit: float | None
+    samples: list[float]
+    remark: str = ""
+
+    def line(self, *, loaded: bool) -> str:
+        median, least = statistics.median(self.samples), min(self.samples)
+        mark = "" if self.limit is None else "met" if (least if loaded else median) <= self.limit else "**missed**"
+        limit = "" if self.limit is None else f"{self.limit:g} {self.unit}"
+        return f"| {self.name} | {limit} | {median:.2f} {self.unit} | {least:.2f} | {mark} | {self.remark} |"
 
 
 def document(name: str, states: int = 6, call: str | None = None) -> str:
@@ -45,36 +70,41 @@ def timed(command: list[str], folder: Path) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def beside(name: str, arguments: list[str], folder: Path, reference: str | None) -> None:
-    """One line: what it costs us, and the reference in the same rounds."""
-    ours, theirs = [], []
-    for _ in range(ROUNDS):
-        ours.append(timed([OURS, *arguments], folder))
-        if reference:
-            theirs.append(timed([reference, *arguments], folder))
-    wall, cpu = (statistics.median(column) for column in zip(*ours, strict=True))
-    line = f"{name}: {wall:.2f} s, {cpu:.2f} s CPU"
-    if theirs:
-        other = statistics.median(wall for wall, _ in theirs)
-        line += f"; reference {other:.2f} s, ratio {wall / other:.3f}"
-    print(line)
+def beside(name: str, arguments: list[str], folder: Path, reference: str) -> Row:
+    """Our time through the reference's, in the same round."""
+    pairs = [(timed([OURS, *arguments], folder)[0], timed([reference, *arguments], folder)[0]) for _ in range(ROUNDS)]
+    ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+    ratios = [mine / other for mine, other in pairs]
+    return Row(name, "x", 0.25, ratios, f"{ours:.2f} s beside {theirs:.2f} s")
 
 
-def files(reference: str | None) -> None:
+def alone(name: str, limit: float | None, command: list[str], folder: Path, *, loaded: bool) -> Row:
+    """What one call of ours takes."""
+    both = [timed([OURS, *command], folder) for _ in range(ROUNDS)]
+    return Row(name, "s", limit, [cpu if loaded else wall for wall, cpu in both], "a whole process")
+
+
+def files(reference: str | None, *, loaded: bool) -> Iterator[Row]:
     """400 files in a folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number in range(400):
             call = f"m{number + 1:03}" if number % 2 and number < 399 else None
             (folder / f"m{number:03}.mkl").write_text(document(f"m{number:03}", call=call))
-        beside("check one file that calls nothing, beside 400", ["check", "m000.mkl"], folder, reference)
-        beside("check one file that calls, beside 400", ["check", "m001.mkl"], folder, reference)
+        if reference:
+            yield beside("check one file beside 400 / reference", ["check", "m000.mkl"], folder, reference)
+            yield beside("the same, one that calls another", ["check", "m001.mkl"], folder, reference)
         forty = [f"m{number:03}.mkl" for number in range(1, 400, 10)]
-        beside("check 40 of 400", ["check", *forty], folder, None)
-        beside("lint 40 of 400", ["lint", *forty], folder, None)
+        yield alone("check 40 files of 400", 1, ["check", *forty], folder, loaded=loaded)
+        yield alone("lint 40 files of 400", 1, ["lint", *forty], folder, loaded=loaded)
+        for states in (5_000, 20_000):
+            (folder / f"long{states}.mkl").write_text(document("long", states).replace("budget: 40", "budget: 30000"))
+            for command in (["check"], ["lint"], ["fmt", "--check"]):
+                words = f"{' '.join(command)}, {states:,} states in one file"
+                yield alone(words, None, [*command, f"long{states}.mkl"], folder, loaded=loaded)
 
 
-def large() -> None:
+def large(*, loaded: bool) -> Iterator[Row]:
     """1,000 states with four gates each."""
     count = 1000
     lines = ["machine: big\nentry: s0\nbudget: 5000\ncontext: { topic: tea }\nstates:"]
@@ -87,24 +117,47 @@ def large() -> None:
         lines.append(f"      - {{ when: a person must see it, escalate: true, to: s{(number + 3) % count} }}")
         lines.append(f"      - {{ when: otherwise, then: ok, to: {to} }}")
     source = Source("big.mkl", "\n".join(lines) + "\n")
+    reading = read_machine(source)
+    assert reading.machine is not None
+    machine, known = reading.machine, reading.diagnostics
+    clock = time.process_time if loaded else time.perf_counter
+    yield Row(
+        "lint, 1,000 states of 4 gates",
+        "s",
+        0.4,
+        rounds(lambda: Analyser({}).lint(machine, source, known=known), clock),
+    )
+    yield Row("reading them", "s", None, rounds(lambda: read_machine(source), clock))
+    yield Row("formatting them", "s", None, rounds(lambda: format_source(source), clock), "nothing to change")
+
+
+def rounds(work: Callable[[], object], clock: Callable[[], float]) -> list[float]:
+    """Seconds of each round, as in the commands without garbage collection."""
+    found = []
     for _ in range(ROUNDS):
-        begun = time.process_time()
-        reading = read_machine(source)
-        read = time.process_time()
-        assert reading.machine is not None
-        Analyser({}).lint(reading.machine, source, known=reading.diagnostics)
-        print(f"1,000 states: read {read - begun:.3f} s, lint {time.process_time() - read:.3f} s CPU")
+        with garbage_collection_paused():
+            begun = clock()
+            work()
+            found.append(clock() - begun)
+    return found
 
 
-def diamond() -> None:
+def diamond(*, loaded: bool) -> Iterator[Row]:
     """24 levels of two machines, each of which calls both of the next level."""
     library: dict[str, Machine] = {}
     for level in range(24):
         for side in "ab":
             below = [f"{other}{level + 1}" for other in "ab"] if level < 23 else []
             library[f"{side}{level}"] = _caller(f"{side}{level}", below)
-    for _ in range(ROUNDS):
-        _analyse(library)
+    clock = time.process_time if loaded else time.perf_counter
+    yield Row("check a diamond of calls, 24 levels", "ms", 50, _milliseconds(library, clock, lint=False))
+    yield Row("lint it", "ms", 50, _milliseconds(library, clock, lint=True))
+
+
+def _milliseconds(library: Mapping[str, Machine], clock: Callable[[], float], *, lint: bool) -> list[float]:
+    top = library["a0"]
+    work = (lambda: Analyser(library).lint(top)) if lint else (lambda: Analyser(library).check_all(top))
+    return [1000 * seconds for seconds in rounds(work, clock)]
 
 
 def _caller(name: str, callees: list[str]) -> Machine:
@@ -119,15 +172,26 @@ def _caller(name: str, callees: list[str]) -> Machine:
     return machine_from_text(head + "".join(states))
 
 
-def _analyse(library: Mapping[str, Machine]) -> None:
-    begun = time.process_time()
-    Analyser(library).check_all(library["a0"])
-    checked = time.process_time()
-    Analyser(library).lint(library["a0"])
-    print(f"diamond: check {1000 * (checked - begun):.1f} ms, lint {1000 * (time.process_time() - checked):.1f} ms CPU")
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reference", nargs="?", default=str(REFERENCE) if REFERENCE.exists() else None)
+    parser.add_argument("--loaded", action="store_true", help="CPU time and minima: other jobs are running")
+    parser.add_argument("--readme", action="store_true", help="also put the table into benchmarks/README.md")
+    options = parser.parse_args()
+    by = "minimum, our own figures are CPU time" if options.loaded else "median"
+    load = f"load average {os.getloadavg()[0]:.1f}"
+    lines = [f"{readme.version()}, {load}, {ROUNDS} rounds; the mark goes by the {by}.", ""]
+    lines += ["| figure | at most | median | minimum | | |", "|---|---|---|---|---|---|"]
+    for part in (
+        files(options.reference, loaded=options.loaded),
+        large(loaded=options.loaded),
+        diamond(loaded=options.loaded),
+    ):
+        lines += [row.line(loaded=options.loaded) for row in part]
+    print("\n".join(lines))
+    if options.readme:
+        readme.put(Path(__file__).name, lines)
 
 
 if __name__ == "__main__":
-    files(sys.argv[1] if len(sys.argv) > 1 else None)
-    large()
-    diamond()
+    main()

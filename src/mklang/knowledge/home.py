@@ -88,7 +88,7 @@ def utc(moment: datetime) -> datetime:
 
 def stamp(moment: datetime) -> str:
     """A moment as the log writes it: UTC, microseconds, always of one width."""
-    return utc(moment).isoformat(timespec="microseconds")
+    return (moment if moment.tzinfo is UTC else utc(moment)).isoformat(timespec="microseconds")
 
 
 def seconds_stamp(moment: datetime) -> str:

@@ -21,6 +21,11 @@ REPAIR = "log_repair"
 """The type of the record that says that a torn line stands before it."""
 
 
+_NEVER = "-"
+"""Begins no time."""
+_SECOND = len("2026-12-01T00:00:00")
+
+
 class Sync(Enum):
     """When an append is safe against a loss of power; against the death of a process it always is."""
 
@@ -32,7 +37,7 @@ class Sync(Enum):
 class EpisodeLog:
     """The writing side of a log: ``FOLDER/YYYY-MM-DD.jsonl``, the day being that of the record's own ``ts``, in UTC.
 
-    ``interval`` syncs at the first append a second or more after the last sync, and at the end. Not for threads at the
+    ``interval`` syncs at the first append in each second, and at the end. Not for threads at the
     same time; every thread and process has its own.
     """
 
@@ -40,10 +45,9 @@ class EpisodeLog:
         self.folder = folder
         self._clock = clock
         self._sync = sync
-        self._day = self._path = ""
+        self._day, self._path = _NEVER, ""
         self._handle = -1
-        self._looked = 0.0
-        self._synced = 0.0
+        self._looked = self._synced = _NEVER
         self._dirty = False
 
     def append(self, type_: str, data: Mapping[str, Json], origin: Origin, **mark: Json) -> str:
@@ -72,32 +76,32 @@ class EpisodeLog:
         return len(listed)
 
     def _write(self, records: Iterable[tuple[str, Mapping[str, Any], Mapping[str, Json]]]) -> str:
-        moment = self._clock()
-        ts = stamp(moment)
+        ts = stamp(self._clock())
         lines = b"".join([record_line(ts, kind, _marked(data, mark)) for kind, data, mark in records])
-        day, now = ts[:10], moment.timestamp()
         try:
-            if day != self._day:
-                self._open(day)
+            if not ts.startswith(self._day):
+                self._open(ts[:10])
             fcntl.flock(self._handle, fcntl.LOCK_EX)
             try:
-                self._put(ts, lines, now)
+                self._put(ts, lines)
             finally:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
-            self._settle(now)
+            if self._sync is not Sync.OFF:
+                self._settle(ts)
         except OSError as error:
             raise refused(Path(self._path), error) from error
         return ts
 
-    def _put(self, ts: str, lines: bytes, now: float) -> None:
+    def _put(self, ts: str, lines: bytes) -> None:
         """Write at the end of the file, which is locked; a file that was moved away is left and a new one begun."""
-        size = self._size(now)
-        if size is None:
+        found = os.fstat(self._handle)
+        if found.st_nlink != 1 or (not ts.startswith(self._looked) and not self._is_still(found, ts)):
             self._open(ts[:10])
             fcntl.flock(self._handle, fcntl.LOCK_EX)
-            size = self._size(now)
-        if size is None:
-            raise KnowledgeError(f"{self._path}: the file is moved away while it is being written; try again")
+            found = os.fstat(self._handle)
+            if not self._is_still(found, ts):
+                raise KnowledgeError(f"{self._path}: the file is moved away while it is being written; try again")
+        size = found.st_size
         if size and os.pread(self._handle, 1, size - 1) != b"\n":
             data = {RESERVED: {"origin": Origin.OBSERVED.value}, "found": "a torn line before this one"}
             lines = b"\n" + record_line(ts, REPAIR, data) + lines
@@ -113,25 +117,21 @@ class EpisodeLog:
         found = os.fstat(self._handle)
         if stat.S_IMODE(found.st_mode) != PRIVATE:
             os.fchmod(self._handle, PRIVATE)
-        self._day, self._looked = day, 0.0
+        self._day, self._looked = day, _NEVER
 
-    def _size(self, now: float) -> int | None:
-        """How long the day's file is; None when it was deleted, or moved away a second ago or longer."""
-        mine = os.fstat(self._handle)
-        if abs(now - self._looked) >= 1:
-            try:
-                found = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116 - nothing else is needed of the path
-            except FileNotFoundError:
-                return None
-            if (found.st_ino, found.st_dev) != (mine.st_ino, mine.st_dev):
-                return None
-            self._looked = now
-        return mine.st_size if mine.st_nlink == 1 else None
+    def _is_still(self, mine: os.stat_result, ts: str) -> bool:
+        """Whether the open file is the one under the day's name; looked at once a second."""
+        try:
+            found = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116 - nothing else is needed of the path
+        except FileNotFoundError:
+            return False
+        self._looked = ts[:_SECOND]
+        return (found.st_ino, found.st_dev) == (mine.st_ino, mine.st_dev) and mine.st_nlink == 1
 
-    def _settle(self, now: float) -> None:
-        if self._sync is Sync.ALWAYS or (self._sync is Sync.INTERVAL and abs(now - self._synced) >= 1):
+    def _settle(self, ts: str) -> None:
+        if self._sync is Sync.ALWAYS or not ts.startswith(self._synced):
             os.fdatasync(self._handle)
-            self._synced, self._dirty = now, False
+            self._synced, self._dirty = ts[:_SECOND], False
 
     def close(self) -> None:
         """Sync what is not, as far as the policy asks for it, and let go of the file."""
@@ -144,7 +144,7 @@ class EpisodeLog:
             raise refused(Path(self._path), error) from error
         finally:
             os.close(self._handle)
-            self._handle, self._day, self._dirty = -1, "", False
+            self._handle, self._day, self._dirty = -1, _NEVER, False
 
     def __enter__(self) -> EpisodeLog:
         return self

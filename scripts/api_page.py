@@ -67,7 +67,7 @@ def _text(thing: object) -> list[str]:
 
 def _first(thing: object) -> str:
     """The first paragraph; of a union its members."""
-    if not hasattr(thing, "__module__"):
+    if get_args(thing):
         return " or ".join(f"`{one.__name__}`" for one in get_args(thing))
     lines = _text(thing)
     return " ".join(lines[: lines.index("")] if "" in lines else lines)

@@ -10,6 +10,7 @@ import pytest
 
 from mklang.cli.main import main
 from mklang.errors import ConfigError
+from mklang.host.config import Layer
 
 MACHINE = """
 machine: m
@@ -35,7 +36,10 @@ def chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
     asked: list[dict[str, Any]] = []
 
     def choose(**choice: Any) -> None:
-        asked.append({name: choice.get(name) for name in ("config", "provider", "model", "base_url")})
+        named = [str(place.path) for place in choice["config"].places if place.layer is Layer.EXPLICIT]
+        asked.append(
+            {name: choice.get(name) for name in ("provider", "model", "base_url")} | {"config": [*named, None][0]}
+        )
         raise ConfigError("chosen")
 
     monkeypatch.chdir(tmp_path)

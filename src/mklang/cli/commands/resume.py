@@ -9,6 +9,7 @@ from typing import Unpack
 
 import click
 
+from mklang.cli.completing import RUN
 from mklang.cli.event_file import check_events_file
 from mklang.cli.model_flags import ModelFlags, answered_by, model_options
 from mklang.cli.output import Output, is_terminal, one_line, output_options
@@ -28,9 +29,11 @@ from mklang.durable.journal import JournalFile
 from mklang.durable.service import answer_question, settle_outcome
 from mklang.durable.store import RunStore
 from mklang.errors import DocumentError, HostError, RunStoreError, UsageError
+from mklang.host.configuration import resolve
 from mklang.host.guards import guards_of
 from mklang.host.inputs import parse_assignments
 from mklang.host.paths import runs_folder
+from mklang.host.plugins import plugins_of
 from mklang.host.runs import Keeping, KeptRun, check_same, go_on, reopen, stored_machines, stored_source, take_what_fits
 from mklang.host.session import Loaded, Order, assemble, load
 from mklang.lang.values import Json
@@ -52,7 +55,7 @@ class _Flags(ModelFlags, LimitFlags, ReachFlags):
 
 
 @click.command(short_help="Go on with a run that waits or broke off.")
-@click.argument("run")
+@click.argument("run", type=RUN)
 @click.option(
     "--set",
     "assignments",
@@ -117,13 +120,16 @@ def _let_go(journal: JournalFile | None) -> None:
 def _machines(journal: JournalFile, flags: _Flags, out: Output) -> tuple[Loaded, JournalFile, tuple[Diagnostic, ...]]:
     """The machines to go on with: as they are now if they mean the same, else as the person says."""
     source = flags["machine"] or stored_source(journal.begin)
+    chosen = answered_by(flags) or journal.begin.answered_by
+    brought = plugins_of(resolve(config=chosen.get("config")))
     if flags["stored"] or source is None:
         machine, library = stored_machines(journal.begin)
-        around = guards_of(machine.source_name, (machine, *library.values()), explicit=flags["guards"])
+        machines = (machine, *library.values())
+        around = guards_of(machine.source_name, machines, explicit=flags["guards"], more=brought.guards)
         if has_errors(around.diagnostics):
             raise DocumentError(around.diagnostics)
         return Loaded(machine=machine, library=library, warnings=(), guards=around), journal, around.diagnostics
-    loaded = load(source, guards=flags["guards"])
+    loaded = load(source, guards=flags["guards"], plugins=brought)
     if flags["force"]:
         taken, left, effects = take_what_fits(journal, loaded.machine, loaded.library)
         if taken is not journal:

@@ -216,6 +216,16 @@ def test_commands_machines_and_options_are_completed() -> None:
     assert "--hitl" in completed(["mklang", "run", "--hi"])
 
 
+def test_runs_are_completed_the_newest_first(tmp_path: Path) -> None:
+    runs = tmp_path / "state/runs"
+    runs.mkdir(parents=True)
+    for number, name in enumerate(["older-1", "newer-2", "other-3"]):
+        (runs / f"{name}.jsonl").write_text("")
+        os.utime(runs / f"{name}.jsonl", (number, number))
+    assert completed(["mklang", "resume", ""]) == ["other-3", "newer-2", "older-1"]
+    assert completed(["mklang", "runs", "show", "ne"]) == ["newer-2"]
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_each_shell_has_a_script_that_it_can_read(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0

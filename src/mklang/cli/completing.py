@@ -1,4 +1,4 @@
-"""What a shell offers while somebody types: machine files and names. Loads what it needs only when asked."""
+"""What a shell offers while somebody types: machine files, names, runs. Loads what it needs only when asked."""
 
 from __future__ import annotations
 
@@ -57,6 +57,20 @@ def _names(incomplete: str, *, near: bool) -> list[CompletionItem]:
     ]
 
 
+class RunName(click.ParamType[str]):
+    """A run that is kept, by its name."""
+
+    name = "run"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's signature
+        """Runs that begin like this, the newest first."""
+        from mklang.host.paths import runs_folder  # a shell asks, and nobody else pays
+
+        kept = sorted(runs_folder().glob("*.jsonl"), key=lambda path: path.stat().st_mtime, reverse=True)
+        return [CompletionItem(path.stem) for path in kept if path.stem.startswith(incomplete)]
+
+
+RUN = RunName()
 MACHINE = MachineName(files=True)
 MACHINE_FILE = MachineName(files=True, names=False)
 MACHINE_NAME = MachineName(files=False)

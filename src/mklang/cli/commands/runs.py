@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from mklang.cli.completing import RUN
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, envelope, one_line, output_options
 from mklang.cli.running import Duration, refuse
@@ -62,7 +63,7 @@ def command(ctx: click.Context, out: Output) -> int:
 
 
 @command.command(short_help="What a run asked and was answered, in order.")
-@click.argument("run")
+@click.argument("run", type=RUN)
 @output_options(json_when_piped=True)
 def show(run: str, out: Output) -> int:
     """Every record of a run's journal, in order."""
@@ -83,7 +84,7 @@ def show(run: str, out: Output) -> int:
 
 
 @command.command(short_help="A new run with the answers that came before a point.")
-@click.argument("run")
+@click.argument("run", type=RUN)
 @click.option("--at", "at", required=True, metavar="KEY", help="The first record to leave out; 'runs show' lists them.")
 @output_options(json_when_piped=True)
 def fork(run: str, at: str, out: Output) -> int:

@@ -49,6 +49,7 @@ class EpisodeLog:
         self._handle = -1
         self._looked = self._synced = _NEVER
         self._dirty = False
+        self._end = -1
 
     def append(self, type_: str, data: Mapping[str, Json], origin: Origin, **mark: Json) -> str:
         """Write a record of something that was observed, or that a person did; returns its ``ts``.
@@ -102,10 +103,11 @@ class EpisodeLog:
             if not self._is_still(found, ts):
                 raise KnowledgeError(f"{self._path}: the file is moved away while it is being written; try again")
         size = found.st_size
-        if size and os.pread(self._handle, 1, size - 1) != b"\n":
+        if size not in (0, self._end) and os.pread(self._handle, 1, size - 1) != b"\n":
             data = {RESERVED: {"origin": Origin.OBSERVED.value}, "found": "a torn line before this one"}
             lines = b"\n" + record_line(ts, REPAIR, data) + lines
         write_or_undo(self._handle, lines, size)
+        self._end = size + len(lines)
         self._dirty = True
 
     def _open(self, day: str) -> None:
@@ -117,7 +119,7 @@ class EpisodeLog:
         found = os.fstat(self._handle)
         if stat.S_IMODE(found.st_mode) != PRIVATE:
             os.fchmod(self._handle, PRIVATE)
-        self._day, self._looked = day, _NEVER
+        self._day, self._looked, self._end = day, _NEVER, -1
 
     def _is_still(self, mine: os.stat_result, ts: str) -> bool:
         """Whether the open file is the one under the day's name; looked at once a second."""

@@ -330,6 +330,13 @@ def test_a_folder_reached_another_way_is_the_same_and_a_copy_is_not(home: Home) 
     assert len(home.resolve(here=home.tmp / "copy").refused) == 1
 
 
+def test_what_is_huge_is_refused_and_not_read(home: Home) -> None:
+    with (home.project / ".env").open("wb") as file:
+        file.truncate(3_000_000_000)
+    with pytest.raises(ConfigError, match=r"\.env' has more than"):
+        home.resolve()
+
+
 def test_a_link_out_of_the_project_is_not_inside_it(home: Home) -> None:
     (home.project / "docs").symlink_to(home.tmp)
     home.write(project="tools: { kb: { folder: docs }, fs: { workspace: machines } }")

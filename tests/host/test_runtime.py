@@ -213,6 +213,17 @@ def test_a_runtime_goes_by_the_folder_and_the_variables_it_is_given(folder: Path
         mklang.Runtime(config="nowhere.yaml")
 
 
+def test_what_means_nothing_is_refused_with_what_to_do(folder: Path) -> None:
+    with pytest.raises(UsageError, match="choice or noul"):
+        mklang.Runtime(judge="best")
+
+    async def inside() -> None:
+        mklang.run("writes.mkl", **NOBODY)
+
+    with pytest.raises(UsageError, match="await"):
+        asyncio.run(inside())
+
+
 def test_hooks_and_tools_by_name_and_as_values(folder: Path) -> None:
     (folder / "h.mkl").write_text(
         "machine: h\nentry: a\nbudget: 2\nstates:\n  a:\n    tool: plain\n    output: o\n    gates:\n"

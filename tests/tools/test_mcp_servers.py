@@ -21,7 +21,7 @@ import pytest
 from mklang.cli.main import main
 from mklang.engine.options import Effect
 from mklang.engine.requests import Tool
-from mklang.errors import ConfigError, ToolFailed
+from mklang.errors import ConfigError, MissingExtra, ToolFailed
 from mklang.lang.values import Json
 from mklang.tools.mcp_servers import McpServer, McpServers
 from mklang.tools.registry import ToolRegistry
@@ -304,3 +304,10 @@ def test_a_machine_that_names_a_tool_a_server_does_not_have_is_told_so(
     monkeypatch.setenv("MKLANG_CONFIG", "mine.yaml")
     assert main(["run", "m.mkl", *flags]) == 1
     assert "did you mean 'stub.echo'?" in capsys.readouterr().err
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtra, match=r"mklang\[mcp\]"):
+        McpServers().open([McpServer(name="x", command=("x",))])
+    assert McpServers().open([]) == {}

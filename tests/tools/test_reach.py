@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -283,3 +284,10 @@ def test_a_method_that_is_none_is_refused_in_the_rules() -> None:
         HttpRules.allowing([], ["TRACE"])
     assert isinstance(DemoFacts().find("", 1)[0].text, str)
     assert (NoSearch().live, NoDelivery().stub) == (False, True)
+
+
+def test_without_the_package_the_report_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    tools = ToolRegistry([search_tool(Tavily(api_key="k")), http_tool(HttpRules.allowing(["example.com"]))])
+    assert "mklang[tools]" in told(tools, "search", query="x")["error"]
+    assert "mklang[tools]" in told(tools, "http", url="https://example.com/")["error"]

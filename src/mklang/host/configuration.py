@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,8 @@ def _commands(project: Path, file: FileConfig) -> Iterator[tuple[str, bytes]]:
                 path = folder / word
                 try:
                     if path.is_file() and path.resolve().is_relative_to(project.resolve()):
-                        yield f"file/{word}", path.read_bytes()
+                        with path.open("rb") as file_named:
+                            yield f"file/{word}", file_digest(file_named, "sha256").digest()
                 except (OSError, ValueError):
                     continue
 

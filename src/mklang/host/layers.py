@@ -22,6 +22,10 @@ BUNDLED = Path(__file__).resolve().parents[1] / PROJECT_FOLDER
 SYSTEM = Path("/usr/share/mklang") / PROJECT_FOLDER
 
 
+_LOOKED_AT = 1_000_000
+"""Bytes of a file that are looked at for a word; a longer one may have it."""
+
+
 class Origin(Enum):
     """Who brought a machine."""
 
@@ -72,7 +76,11 @@ def _may_allow_plugins() -> bool:
 
 def _mentions(file: Path) -> bool:
     try:
-        text = file.read_bytes() if file.is_file() else b""
+        if not file.is_file():
+            return False
+        if file.stat().st_size > _LOOKED_AT:
+            return True
+        text = file.read_bytes()
     except OSError:
         return False
     return any(word in text for word in (b"plugins", b"MKLANG_ALLOWED_PLUGINS", b"MKLANG_CONFIG"))

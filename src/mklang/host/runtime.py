@@ -72,6 +72,9 @@ class Runtime:
 
     def __post_init__(self) -> None:
         """Settle the configuration, once."""
+        manners = [manner.value for manner in Manner]
+        if self.judge is not None and not isinstance(self.judge, Manner) and self.judge not in manners:
+            raise UsageError(f"judge is {' or '.join(manners)}, not {self.judge!r}")
         settled = resolve(
             config=None if self.config is None else os.fspath(self.config),
             environ=None if self.environ is None else dict(self.environ),
@@ -150,7 +153,9 @@ class Runtime:
         observer: Observer | None = None,
         journal: str | os.PathLike[str] | None = None,
     ) -> Outcome:
-        """:meth:`arun` for code that is not asynchronous."""
+        """:meth:`arun` for code that is not asynchronous. Raises ``UsageError`` inside a running event loop."""
+        if _in_a_loop():
+            raise UsageError("an event loop is running here: await runtime.arun(…) instead of runtime.run(…)")
         return asyncio.run(self.arun(machine, inputs, options=options, observer=observer, journal=journal))
 
     def stream(
@@ -191,6 +196,14 @@ class Runtime:
             oracle=self.oracle,
             seam=self.seam,
         )
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Stream(AsyncIterator[AnyEvent]):

@@ -14,6 +14,8 @@ from pathlib import Path
 from mklang.errors import ConfigError
 
 ENVIRONMENT = "the environment"
+MAX_BYTES = 1_000_000
+"""The longest ``.env`` file."""
 FOLDERS = frozenset({"MKLANG_CONFIG_DIR", "MKLANG_DATA_DIR", "MKLANG_STATE_DIR", "MKLANG_CACHE_DIR"})
 """Where a user's things are: told by the environment only, since ``.env`` files are among those things."""
 GUARDED = frozenset(
@@ -71,7 +73,11 @@ def dotenv(path: Path) -> dict[str, str]:
     Raises ``ConfigError`` for a file that cannot be read. A line that is no assignment says nothing.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
+        if not path.is_file():
+            return {}
+        if path.stat().st_size > MAX_BYTES:
+            raise ConfigError(f"'{path}' has more than the {MAX_BYTES} bytes that are read")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise ConfigError(f"'{path}' cannot be read: {reason}") from None

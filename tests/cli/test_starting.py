@@ -11,7 +11,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
+import yaml
 
 from mklang.cli.commands.completion import VARIABLE
 from mklang.cli.main import COMMANDS, main
@@ -124,6 +126,8 @@ def test_the_schema_of_the_configuration_knows_the_keys_that_are_read() -> None:
     tools = schema["properties"]["tools"]["properties"]
     assert set(tools) == set(knobs._TOOLS)
     assert set(tools["mcp"]["additionalProperties"]["properties"]) == set(knobs._SERVER)
+    written = yaml.safe_load(Path("config/runtime.yaml").read_text())
+    jsonschema_rs.validator_for(schema).validate(written)
 
 
 def test_a_link_that_dangles_is_left_alone() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,6 +90,11 @@ def test_its_scenarios_pass_and_take_every_gate(name: str) -> None:
     assert [f"{one.name}: {one.mismatches}" for one in tested.played if not one.passed] == []
     assert tested.played
     assert [list(coverage.missing) for coverage in coverages([tested])] == [[]]
+
+
+@pytest.mark.parametrize("path", sorted(BUNDLED.iterdir()), ids=lambda path: path.name)
+def test_other_readers_of_yaml_read_it_too(path: Path) -> None:
+    assert isinstance(yaml.safe_load(path.read_text("utf-8")), dict)  # the loader in pure Python is the strictest
 
 
 class Whimsical(World):

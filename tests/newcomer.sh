@@ -68,7 +68,7 @@ try 0 'mklang check machines'
 cp "$machine" "$work/whole.mkl"
 
 # Three mistakes. Each error must say where it is and enough to repair it: the hint's own word is put in, nothing else.
-for broken in 's/output:/ouput:/' 's/to: greet,/to: gret,/' 's/^entry: write/entry: wirte/'; do
+for broken in 's/output:/ouput:/' 's/to: greet$/to: gret/' 's/^entry: write/entry: wirte/'; do
   cp "$work/whole.mkl" "$machine"
   sed -i "$broken" "$machine"
   attempt 1 'mklang check machines'

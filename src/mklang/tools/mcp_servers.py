@@ -8,7 +8,6 @@ that is not answered in time fails, and its server is stopped when nobody else w
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import tempfile
 import threading
@@ -21,11 +20,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 from mklang.engine.options import Effect
 from mklang.errors import ConfigError, MissingExtra, ToolFailed
 from mklang.lang.values import Json
+from mklang.tools.mcp_results import effect_told, text_of
 from mklang.tools.tool import HostTool
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult, ToolAnnotations
     from mcp_types import Tool as McpTool
 
 _log = logging.getLogger("mklang.mcp")
@@ -151,16 +150,6 @@ class McpServers:
             idempotent=bool(tool.annotations and tool.annotations.idempotent_hint),
             timeout=None,  # the connection keeps its own, the start of a server apart
         )
-
-
-def effect_told(annotations: ToolAnnotations | None) -> Effect:
-    """A tool's effect from what its server says about it; what is not said counts as an effect (L77).
-
-    A tool that only reads may still send what it is given elsewhere, unless its world is said to be closed.
-    """
-    if annotations is None or not annotations.read_only_hint:
-        return Effect.EFFECT
-    return Effect.READ if annotations.open_world_hint is False else Effect.EGRESS
 
 
 async def _gathered(coroutines: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
@@ -365,29 +354,6 @@ def _kept(errors: IO[str]) -> IO[str]:
 
     errors.seek(0)
     return io.StringIO(errors.read()[-_STDERR_CHARS:])
-
-
-def text_of(result: CallToolResult) -> str:
-    """A result as text: its text parts, else its structured content as JSON, else a note about what it holds."""
-    from mcp_types import EmbeddedResource, ResourceLink, TextContent, TextResourceContents
-
-    texts: list[str] = []
-    others: list[str] = []
-    for part in result.content:
-        match part:
-            case TextContent():
-                texts.append(part.text)
-            case EmbeddedResource(resource=TextResourceContents() as resource):
-                texts.append(resource.text)
-            case ResourceLink():
-                texts.append(str(part.uri))
-            case _:
-                others.append(f"[{part.type}: not text]")
-    if texts:
-        return "\n".join(texts)
-    if result.structured_content is not None:
-        return json.dumps(result.structured_content, ensure_ascii=False)
-    return "\n".join(others)
 
 
 def _is_closed(error: Exception) -> bool:

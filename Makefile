@@ -23,7 +23,7 @@ DEMO_MACHINE ?= examples/ticket_triage.mkl
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test static check bench stress docs docs-serve newcomer clean
+.PHONY: help demo akc-demo install test static check bench stress docs docs-serve newcomer clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -31,6 +31,9 @@ help: ## Show what can be made
 # Whatever models this person has configured, the demo runs on the one inside the package.
 demo: $(DEMO) ## Run the ticket triage example on the embedded model (no key, no server)
 	MKLANG_CONFIG= MKLANG_CONFIG_DIR=$(VENV) $(BIN)/mklang run $(DEMO_MACHINE) --format text
+
+akc-demo: $(DEMO) ## Go once around the knowledge cycle on the embedded model; it asks you twice
+	MKLANG_CONFIG= MKLANG_CONFIG_DIR=$(VENV) $(BIN)/python examples/minimal_harness/demo.py
 
 install: $(DEV) ## Set up the virtual environment for development
 

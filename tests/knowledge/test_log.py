@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -16,7 +15,6 @@ import pytest
 
 from mklang.errors import KnowledgeError, UsageError
 from mklang.guards import Checked, Guard
-from mklang.knowledge import files
 from mklang.knowledge.log import EpisodeLog, Sync
 from mklang.knowledge.reading import Cursor, Defect, Located, read_log
 from mklang.knowledge.record import Origin
@@ -182,24 +180,42 @@ def test_a_linked_log_folder_is_refused(tmp_path: Path) -> None:
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
-def test_a_full_disk_raises_and_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    log = logged(tmp_path, "one")
-    before = (tmp_path / DAY).read_bytes()
-    real = os.write
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from mklang.errors import KnowledgeError
+from mklang.knowledge.log import EpisodeLog
+from mklang.knowledge.record import Origin
+from tests.knowledge.test_log import DAY, logged
+from tests.knowledge.test_store import keep, opened
+folder = Path(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+log = logged(folder, "one")
+store = opened(folder)
+keep(store, "r1", "one")
+for path, write in (
+    (folder / DAY, lambda: log.append("observation", {"text": "two" * 50}, Origin.OBSERVED)),
+    (folder / ".akc/knowledge.ops.jsonl", lambda: keep(store, "r2", "two")),
+):
+    before = path.read_bytes()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 30, -1))  # a part of the line still fits
+    try:
+        write()
+    except KnowledgeError as error:
+        print("refused", error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+    assert path.read_bytes() == before, path
+log.append("observation", {"text": "three"}, Origin.OBSERVED)
+assert keep(store, "r2", "two") == 1
+"""
 
-    def full(handle: int, data: bytes) -> int:
-        if len(data) > 20:
-            return real(handle, bytes(data)[:20])
-        raise OSError(errno.ENOSPC, "No space left on device")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(files.os, "write", full)
-        patched.setattr(files, "write_all", lambda handle, data: full(handle, b""))
-        with pytest.raises(KnowledgeError, match="No space"):
-            log.append("observation", {"text": "two"}, Origin.OBSERVED)
-    assert (tmp_path / DAY).read_bytes() == before
-    log.append("observation", {"text": "three"}, Origin.OBSERVED)
-    log.close()
+def test_what_does_not_fit_raises_and_leaves_nothing_half(tmp_path: Path) -> None:
+    (tmp_path / ".akc").mkdir()
+    command = [sys.executable, "-c", FULL, str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") == 2
     assert texts_in(tmp_path) == ["one", "three"]
 
 

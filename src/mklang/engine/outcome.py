@@ -82,11 +82,11 @@ _TEXTS: dict[Reason, tuple[str, str]] = {
         "Use a more capable judge model, or add an 'otherwise' gate.",
     ),
     Reason.UNTRUSTED_CONTROL_FLOW: (
-        "A decision over outside data led to a tool that changes something, and the host forbids that.",
+        "A decision over outside data led to a tool that acts, and the host forbids that.",
         "Put a hook gate or a human between the judged decision and the tool.",
     ),
     Reason.UNTRUSTED_ARGUMENTS: (
-        "A value from a model or from outside was about to reach a tool that changes something; the host forbids that.",
+        "A value from a model or from outside was about to reach a tool that acts; the host forbids that.",
         "Pass author values, or let the host trust the path.",
     ),
     Reason.GUARD_REFUSED: (

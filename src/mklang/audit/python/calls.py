@@ -97,7 +97,7 @@ class Calls(Places):
 
     def _is_global(self, name: str) -> bool:
         names = self.context.names
-        if name in self.out.params or name not in {**names.imports, **dict.fromkeys(names.definitions)}:
+        if name in self.out.params or not (name in names.imports or name in names.definitions):
             return False
         return name not in self.locals or name in names.imports
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from mklang.audit.findings import AuditFinding, Point
 from mklang.audit.python.entries import ASKS, HOLDS, ROOT, TAINTED, WEAK, Entry, Key, View
@@ -14,6 +15,7 @@ from mklang.audit.python.statements import APPROVED
 _HINT = "let a guard check it first (mklang.guards.Guard, a schema), and write what the guard gives back"
 _DEPTH = 4
 _MOST_STATIONS = 12
+_MOST_CONTEXTS = 64
 
 
 class Reporter:
@@ -66,7 +68,7 @@ class Reporter:
                     self._arrived(entry, (held, mark), sink)
 
     def _arrived(self, entry: Entry, key: Key, sink: Sink) -> None:
-        for hints, via in self._contexts(entry, sink.hints, 0):
+        for hints, via in islice(self._contexts(entry, sink.hints, 0), _MOST_CONTEXTS):
             layer = self._layer(sink, hints)
             trace = self.solver.trace(entry, key, via)
             code = self._code(key[1], sink, layer, trace)

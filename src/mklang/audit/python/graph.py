@@ -78,49 +78,83 @@ def read(env: Env, path: str) -> Nodes | None:
         path = path[:cut]
 
 
-def parts(env: Env, path: str) -> Nodes:
-    """What the parts of a path hold."""
-    found = NOTHING
-    for key, nodes in env.items():
-        if key.startswith(path) and is_part(key, path):
-            found |= nodes
-    return found
-
-
-def forget(env: Env, path: str) -> None:
-    """Parts of a path mean nothing once it is bound anew."""
-    for key in [key for key in env if key.startswith(path) and is_part(key, path)]:
-        del env[key]
-
-
 def join(first: Env | None, second: Env | None) -> Env | None:
     """What holds where two ways meet; None is a way that does not get there."""
     if first is None or second is None:
         return second if first is None else first
     if first is second:
         return first
-    joined: Env = {}
-    for key in {**first, **second}:
-        mine, other = first.get(key), second.get(key)
+    joined: Env = {**first, **second}
+    for key in [key for key, held in second.items() if first.get(key) is not held]:
+        mine = first.get(key)
+        if mine is not None or key[0] != "@":
+            joined[key] = second[key] | (mine if mine is not None else read(first, key) or NOTHING)
+        else:
+            del joined[key]
+    for key in first.keys() - second.keys():
         if key[0] == "@":
-            if mine is not None and other is not None:
-                joined[key] = NOTHING
-            continue
-        if mine is None:
-            mine = read(first, key) or NOTHING
-        if other is None:
-            other = read(second, key) or NOTHING
-        joined[key] = mine if mine is other else mine | other
+            del joined[key]
+        else:
+            joined[key] = first[key] | (read(second, key) or NOTHING)
     return joined
+
+
+class TooMuchError(Exception):
+    """Something needs more work than what people write does."""
+
+
+class Effort:
+    """The work that may still be done: entries of environments that are looked at, or marks that are moved on."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def spend(self, amount: int) -> None:
+        """Do some work. Raises ``TooMuchError`` when none is left."""
+        self.left -= amount
+        if self.left < 0:
+            raise TooMuchError
 
 
 class Graph:
     """A function that grows."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, effort: Effort) -> None:
         self.out = function
+        self.effort = effort
         self.env: Env = {}
         self.merged: dict[Nodes, int] = {}
+        self._divided: set[str] = set()
+
+    def parts(self, path: str) -> Nodes:
+        """What the parts of a path hold."""
+        found = NOTHING
+        for key in self._parts(path):
+            found |= self.env[key]
+        return found
+
+    def forget(self, path: str) -> None:
+        """Parts of a path mean nothing once it is bound anew."""
+        for key in self._parts(path):
+            del self.env[key]
+
+    def _parts(self, path: str) -> list[str]:
+        if path not in self._divided:
+            return []
+        self.effort.spend(len(self.env))
+        return [key for key in self.env if key.startswith(path) and is_part(key, path)]
+
+    def hold(self, path: str, nodes: Nodes) -> None:
+        """A path holds this from here on, its parts aside."""
+        self.env[path] = nodes
+        while (cut := max(path.rfind("."), path.rfind("["))) > 0:
+            path = path[:cut]
+            self._divided.add(path)
+
+    def meet(self, first: Env | None, second: Env | None) -> Env | None:
+        """What holds where two ways meet."""
+        self.effort.spend(len(first or ()))
+        return join(first, second)
 
     def node(self, at: ast.AST | None = None) -> int:
         """A new node, at the place of a piece of text."""
@@ -156,26 +190,26 @@ class Graph:
     def whole(self, path: str) -> Nodes | None:
         """What a path and its parts hold; None for a name that is not local."""
         own = read(self.env, path)
-        return None if own is None else own | parts(self.env, path)
+        return None if own is None else own | self.parts(path)
 
     def rebind(self, name: str, nodes: Nodes) -> None:
         """Give a name a new value."""
-        forget(self.env, name)
+        self.forget(name)
         self.env[name] = nodes
         self.env.pop(f"@{name}", None)
         self.env.pop(f"@+{name}", None)
 
     def put(self, path: str, nodes: Nodes) -> None:
         """Replace what a part of an object holds."""
-        forget(self.env, path)
-        self.env[path] = nodes
+        self.forget(path)
+        self.hold(path, nodes)
         self._touch_object(path, nodes)
 
     def add(self, path: str, nodes: Nodes) -> None:
         """Something is put into an object besides what it holds."""
         if not nodes:
             return
-        self.env[path] = (read(self.env, path) or NOTHING) | nodes
+        self.hold(path, (read(self.env, path) or NOTHING) | nodes)
         self._touch_object(path, nodes)
 
     def _touch_object(self, path: str, nodes: Nodes) -> None:
@@ -183,12 +217,14 @@ class Graph:
         if self.out.bound and path.startswith(f"{self.out.params[0]}."):
             return  # fields are followed by their class, not by the object
         if f"@{root}" in self.env and nodes:
-            self.env[f"&{root}"] = self.env[f"&{root}"] | nodes
+            held = self.env[f"&{root}"]
+            self.effort.spend(len(held) // 16)  # sets are joined that much faster than environments
+            self.env[f"&{root}"] = held | nodes
 
     def renew(self, path: str, node: int) -> None:
         """The same object after somebody had it: what it holds now is ``node``."""
         if "." not in path and "[" not in path:
-            forget(self.env, path)
+            self.forget(path)
             self.env[path] = frozenset((node,))
             if f"@{path}" in self.env:
                 self.env[f"&{path}"] = frozenset((node,))

@@ -28,7 +28,7 @@ class Index:
         self._calls: dict[str, Uses] = defaultdict(list)
         self._reads: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
         self._writes: dict[str, list[str]] = defaultdict(list)
-        self._globals: dict[str, Uses] = defaultdict(list)
+        self._globals: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
         self._references: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
         self._handed: dict[str, Uses] = defaultdict(list)
         self._methods: dict[str, list[str]] = defaultdict(list)
@@ -98,7 +98,7 @@ class Index:
         for owner, attribute, _ in function.writes:
             self._writes[attribute].append(owner)
         for dotted, node in function.global_reads:
-            self._globals[_last(dotted)].append((name, node))
+            self._globals[_last(dotted)].append((dotted, name, node))
         for dotted, node in function.references:
             self._references[_last(dotted)].append((dotted, name, node))
 
@@ -127,8 +127,8 @@ class Index:
         self._with("names", told)
         return [one for name in told for one in self._references.get(name, ())]
 
-    def globals(self, name: str) -> Uses:
-        """Where a name of a module is read, by its last name."""
+    def globals(self, name: str) -> list[tuple[str, str, int]]:
+        """Where a name of a module is read, by its last name: full name, function, node."""
         self._with("names", (name,))
         return list(self._globals.get(name, ()))
 

@@ -138,13 +138,16 @@ class Project:
 
     def mro(self, name: str) -> tuple[str, ...]:
         """A class and what it inherits from, ours and others, nearest first."""
-        known = self._mro.get(name)
-        if known is not None:
-            return known
-        self._mro[name] = (name,)
-        facts = self.classes.get(name)
-        above = [one for base in (facts.bases if facts else ()) for one in self.mro(self.full(base))]
-        self._mro[name] = tuple(dict.fromkeys([name, *above]))
+        if name not in self._mro:
+            found: dict[str, None] = {}
+            waiting = [name]
+            while waiting:
+                one = waiting.pop()
+                if one not in found:
+                    found[one] = None
+                    facts = self.classes.get(one)
+                    waiting += [self.full(base) for base in reversed(facts.bases)] if facts else []
+            self._mro[name] = tuple(found)
         return self._mro[name]
 
     def family(self, name: str) -> str:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mklang.audit.python.graph import TooMuchError
 from mklang.audit.python.headers import header_of
 from mklang.audit.python.ir import ClassFacts, FileFacts, Function, Header
 from mklang.audit.python.models import Models
@@ -17,7 +18,8 @@ from mklang.audit.python.names import Names, class_facts, constructed, top_level
 from mklang.audit.python.statements import Body, describe
 from mklang.audit.python.values import FileContext
 
-_COMMENT = re.compile(r"#\s*mklang:\s*(?:ignore|allow)\s*[\[ ]\s*([A-Z0-9, ]+?)\s*(?:\]|\s(?=reason)|$)\s*(.*)")
+_COMMENT = re.compile(r"#\s*mklang:\s*(?:ignore|allow)\b(.*)")
+_CODES = re.compile(r"\[([A-Z0-9, ]*)\]|([A-Z]+[0-9]+(?:,[A-Z]+[0-9]+)*)")
 _DEEP = (RecursionError, MemoryError)
 
 
@@ -43,14 +45,16 @@ def read(text: str, *, module: str, path: str, models: Models) -> Text | Header:
         return Header(module, path, problem=f"cannot be read: {type(error).__name__}")
 
 
-def lower(read: Text, *, models: Models, project: frozenset[str]) -> FileFacts | None:
-    """The facts of a file; None if it goes deeper than this can follow. ``project`` names our own top packages."""
+def lower(read: Text, *, models: Models, project: frozenset[str]) -> FileFacts | str:
+    """The facts of a file, or why there are none. ``project`` names our own top packages."""
     module, path = read.header.module, read.header.path
     package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
     try:
         return _facts(read.tree, read.text, FileFacts(module, path), (Names(module, package), models, project))
     except _DEEP:
-        return None
+        return "cannot be looked at: it goes deeper than this can follow"
+    except TooMuchError:
+        return "cannot be looked at: it takes more work than is spent on one file"
 
 
 def _facts(tree: ast.Module, text: str, facts: FileFacts, about: tuple[Names, Models, frozenset[str]]) -> FileFacts:
@@ -135,10 +139,12 @@ def suppressions(text: str) -> list[tuple[int, list[str], str]]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             match = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
-            if match is not None:
-                codes = [one for one in re.split(r"[,\s]+", match.group(1)) if one]
-                reason = re.sub(r"^reason\s*=\s*", "", match.group(2)).strip(" \"'—-:")
-                found.append((token.start[0], codes, reason))
+            said = match.group(1).strip() if match is not None else ""
+            codes = _CODES.match(said)
+            if codes is not None:
+                listed = (codes.group(1) or codes.group(2) or "").replace(",", " ").split()
+                reason = re.sub(r"^reason\s*=", "", said[codes.end() :].strip()).strip(" \"'—-:")
+                found.append((token.start[0], listed, reason))
     except (tokenize.TokenError, IndentationError):
         pass
     return found

@@ -26,7 +26,8 @@ class OwnSink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 class AuditOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """``sources`` ask a model, ``guards`` check, ``sinks`` write; ``layers`` maps a layer to globs; ``exclude`` are
-    globs of files that are not looked at; ``models`` are further data files, ``without`` shipped ones to leave out."""
+    globs of files that are not looked at; ``models`` are further data files, ``without`` shipped ones to leave out.
+    ``effort`` bounds the work: how many marks are moved on, and calls entered, before the audit says it is not done."""
 
     sources: tuple[str, ...] = ()
     guards: tuple[str, ...] = ()
@@ -35,6 +36,7 @@ class AuditOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     exclude: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    effort: Annotated[int, msgspec.Meta(ge=1)] = 1_000_000
     baseline: Annotated[str, msgspec.Meta(max_length=1000)] = ""
 
     def rules(self) -> Models:

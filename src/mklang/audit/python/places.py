@@ -10,6 +10,7 @@ from mklang.audit.python.values import Values
 
 APPEND = "mode:a"
 _DEPTH = 6
+_MOST = 200
 _WRITES = frozenset("wax+")
 _HANDLE = re.compile(r"^(f|fh|fp|fd|fout|file|out|outfile|outf|handle|dst|dest|target|.*_file|.*_fh|.*_fp|writer)$")
 _TEMPORARY = re.compile(
@@ -20,9 +21,12 @@ _TEMPORARY = re.compile(
 class Places(Values):
     """A function whose paths and file handles can be described."""
 
+    _looked = 0
+
     def hints(self, node: ast.expr | None, depth: int = 0) -> list[str]:
         """Texts (as they are), names (``~name``), parameters (``$2``), imported constants (``=pkg.NAME``), in order."""
-        if node is None or depth > _DEPTH:
+        self._looked = self._looked + 1 if depth else 0
+        if node is None or depth > _DEPTH or self._looked > _MOST:
             return []
         match node:
             case ast.Constant(value=str(text)):

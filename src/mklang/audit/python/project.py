@@ -26,10 +26,12 @@ _NO_REASON = "the comment that should silence this gives no reason"
 @dataclass(frozen=True)
 class PythonReport:
     """What was found. ``silenced`` counts findings with a reason beside them, ``allowed`` writes to logs and proposals,
-    which are in ``findings`` only when asked for, ``unresolved`` calls of unknown things that model output enters."""
+    which are in ``findings`` only when asked for, ``unresolved`` calls of unknown things that model output enters.
+    ``finished`` says whether the work allowed by ``effort`` was enough; if not, what was not reached is not known."""
 
     findings: tuple[AuditFinding, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
+    finished: bool = True
     files: int = 0
     functions: int = 0
     sources: int = 0
@@ -47,6 +49,7 @@ class PythonReport:
         names = "files functions sources unresolved allowed silenced known cached"
         counted: dict[str, object] = {name: getattr(self, name) for name in names.split(" ")}
         return counted | {
+            "finished": self.finished,
             "unread": [{"path": one.path, "message": one.message} for one in self.problems],
             "unresolved_names": dict(self.unresolved_names),
         }
@@ -78,7 +81,7 @@ def _audit(
     scanned = Files(files, said, store)
     try:
         project = Project(scanned, said.rules())
-        solver = Solver(project, guards=frozenset(said.guards), sources=frozenset(said.sources))
+        solver = Solver(project, guards=frozenset(said.guards), sources=frozenset(said.sources), effort=said.effort)
         found = ordered(Reporter(solver, said.layer_rules()).findings())
     finally:
         scanned.close()
@@ -90,6 +93,7 @@ def _audit(
     return PythonReport(
         findings=listed,
         problems=tuple(_problems(scanned.headers)),
+        finished=solver.finished,
         files=len(scanned.headers),
         functions=sum(one.functions for one in scanned.headers),
         sources=sum(call.kind == "source" for one in project.functions.values() for call in one.calls),

@@ -61,11 +61,6 @@ class Reach:
             ]
         return self._read_by[key]
 
-    def global_names(self, name: str, target: int) -> list[str]:
-        """What a node of a function reads of a module."""
-        function = self.project.functions[name]
-        return [self.project.full(dotted) for dotted, node in function.global_reads if node == target]
-
     def is_field(self, owner: str, attribute: str) -> bool:
         """Whether objects of a class have an attribute, as the class says or as somebody writes it."""
         if self.project.has_field(owner, attribute) or self.project.method(owner, attribute):

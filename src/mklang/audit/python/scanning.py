@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 _MANY = 40
 _LARGEST = 2_000_000
-_DEEP = "goes deeper than this can follow"
+_DEEP = 4000
+"""How deep calls go when a file is read: a thousand branches of one ``elif`` chain are nested in its tree."""
 _UNSETTLED = 2_000_000_000
 """A file that changed less than this many nanoseconds before the cache was written may have changed again unseen."""
 
@@ -152,11 +154,13 @@ def _digest(text: bytes) -> bytes:
 def _make_some(files: list[SourceFile], options: AuditOptions, project: frozenset[str], facts: bool) -> bytes:
     """What is known of files anew: the header, and the facts if they were asked for or surely will be."""
     models = _rules(msgspec.json.encode(options))
-    collecting = gc.isenabled()
+    collecting, deep = gc.isenabled(), sys.getrecursionlimit()
     gc.disable()  # trees are large and freed by counting; looking for cycles in them doubles the time
+    sys.setrecursionlimit(max(deep, _DEEP))
     try:
         return _encode([_make_one(one, models, project, facts) for one in files])
     finally:
+        sys.setrecursionlimit(deep)
         if collecting:
             gc.enable()
 
@@ -182,8 +186,8 @@ def _make_one(one: SourceFile, models: Models, project: frozenset[str], facts: b
     made = Kept(told.header, _digest(data))
     if facts or told.header.asks:
         lowered = lower(told, models=models, project=project)
-        if lowered is None:
-            made.header.problem = f"cannot be looked at: it {_DEEP}"
+        if isinstance(lowered, str):
+            made.header.problem = lowered
         else:
             made.header.asks = any(one.asks_a_model() for one in lowered.functions)
             made.facts, made.roots = encode(lowered), lowered.roots

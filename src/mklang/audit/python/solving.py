@@ -18,6 +18,7 @@ from mklang.audit.python.entries import (
     Key,
     Output,
 )
+from mklang.audit.python.graph import Effort, TooMuchError
 from mklang.audit.python.ir import RECEIVER, Call, said_name
 from mklang.audit.python.ir import WEAK as WEAK_EDGE
 from mklang.audit.python.linking import Project, Target
@@ -30,10 +31,17 @@ class Solver(Reach):
     """The marks of a whole project."""
 
     def __init__(
-        self, project: Project, *, guards: frozenset[str] = frozenset(), sources: frozenset[str] = frozenset()
+        self,
+        project: Project,
+        *,
+        guards: frozenset[str] = frozenset(),
+        sources: frozenset[str] = frozenset(),
+        effort: int = 1_000_000,
     ) -> None:
         super().__init__(project, guards)
         self.named_sources = sources
+        self.finished = True
+        self._effort = Effort(effort)
         self.entries: dict[tuple[str, int, int], Entry] = {}
         self.of_function: dict[str, list[Entry]] = defaultdict(list)
         self.unresolved: set[tuple[str, int]] = set()
@@ -43,8 +51,11 @@ class Solver(Reach):
         self._waiting: deque[tuple[Entry, Key]] = deque()
         self._kept: dict[tuple[str, str], set[int]] = defaultdict(set)
         self._pending: dict[tuple[str, str], list[tuple[Entry, int, Key]]] = defaultdict(list)
-        self._seed()
-        self._run()
+        try:
+            self._seed()
+            self._run()
+        except TooMuchError:
+            self.finished = False
 
     def entry(self, name: str, slot: int, mark: int = 0) -> Entry:
         """One way of looking at a function."""
@@ -87,6 +98,7 @@ class Solver(Reach):
             self._step(entry, key)
 
     def _step(self, entry: Entry, key: Key) -> None:
+        self._effort.spend(1)
         view, (node, mark) = entry.view, key
         back = Back(key)
         for target, kind in view.next.get(node, ()):
@@ -114,8 +126,8 @@ class Solver(Reach):
                 self.mark(self.entry(name, ROOT), (target, mark), Back(key, entry, f"kept in '{attribute}'"))
         for dotted in view.stores.get(node, ()):
             full = self.project.full(dotted)
-            for name, target in self.project.index.globals(dotted.rpartition(".")[2]):
-                if full in self.global_names(name, target):
+            for read, name, target in self.project.index.globals(dotted.rpartition(".")[2]):
+                if self.project.full(read) == full:
                     self.mark(self.entry(name, ROOT), (target, mark), Back(key, entry, f"kept in '{dotted}'"))
         for owner, attribute, target in view.bases.get(node, ()):
             known = self.project.type_named(owner)
@@ -171,6 +183,7 @@ class Solver(Reach):
             self._check(at)
             return
         targets = self.targets(at.entry.view, at.number) if call.kind in {"", "sink", "plain"} else ()
+        self._effort.spend(len(targets))
         for target in targets:
             self._enter_function(at, target)
         if not targets:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from mklang.audit.python.calls import Calls, lambda_name, last_name
-from mklang.audit.python.graph import NOTHING, Env, Nodes, below, forget, join, path_of, read, root_of, walk
+from mklang.audit.python.graph import NOTHING, Env, Nodes, below, path_of, read, root_of, walk
 from mklang.audit.python.headers import asks_by_type
 from mklang.audit.python.ir import WEAK, Function, Loop
 from mklang.audit.python.names import FILE, Names
@@ -197,7 +197,7 @@ class Body(Calls):
         self.control.pop()
         if (yes is None) != (no is None):
             self.control.append(looked)
-        self._go_on(join(yes, no))
+        self._go_on(self.meet(yes, no))
 
     def match(self, node: ast.Match) -> None:
         """``match``: a constant pattern leaves nothing of the subject."""
@@ -214,9 +214,9 @@ class Body(Calls):
                 self.value(case.guard)
                 self.under(case.guard, True)
             total |= case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
-            ended = join(ended, self._branch(self.env, case.body))
+            ended = self.meet(ended, self._branch(self.env, case.body))
         self.control.pop()
-        self._go_on(ended if total else join(ended, before))
+        self._go_on(ended if total else self.meet(ended, before))
 
     def _pattern(self, pattern: ast.pattern, subject: Nodes, place: str) -> None:
         if _closed(pattern):
@@ -238,6 +238,7 @@ class Body(Calls):
         self.loops.append(loop)
         mentioned = {one.id for one in walk(node) if isinstance(one, ast.Name)}
         heads: dict[str, int] = {}
+        self.effort.spend(len(self.env))
         for key in list(self.env):
             if key[0] in "&@~" or root_of(key) not in mentioned:
                 continue
@@ -248,7 +249,7 @@ class Body(Calls):
 
     def _close_loop(self, loop: _Loop, heads: dict[str, int]) -> Env | None:
         self.loops.pop()
-        again = join(self.env if self.alive else None, loop.continues)
+        again = self.meet(self.env if self.alive else None, loop.continues)
         if again is not None:
             for key, head in heads.items():
                 self.flow((read(again, key) or NOTHING) - {head}, head)
@@ -264,10 +265,10 @@ class Body(Calls):
         again = self._close_loop(loop, heads)
         if isinstance(node.iter, ast.Call) and _ENDLESS.search(self.context.names.expression(node.iter.func)):
             self._note_loop(node, loop, [], retry=False)
-        ended = join(before, again)
+        ended = self.meet(before, again)
         if ended is not None and node.orelse:
             ended = self._branch(ended, node.orelse)
-        self._go_on(join(ended, loop.breaks))
+        self._go_on(self.meet(ended, loop.breaks))
 
     def repeat_while(self, node: ast.While) -> None:
         """``while``, which may depend on a model."""
@@ -282,10 +283,10 @@ class Body(Calls):
         self._note_loop(node, loop, [] if endless else [looked], retry=endless and _retries(node))
         ended = None
         if not endless:
-            self.env = join(before, again) or before
+            self.env = self.meet(before, again) or before
             self.under(node.test, False)
             ended = self._branch(self.env, node.orelse) if node.orelse else self.env
-        self._go_on(join(ended, loop.breaks))
+        self._go_on(self.meet(ended, loop.breaks))
 
     def _note_loop(self, node: ast.stmt, loop: _Loop, tested: list[list[int]], *, retry: bool) -> None:
         calls = list(range(loop.first_call, len(self.out.calls)))
@@ -296,14 +297,14 @@ class Body(Calls):
     def stop(self, _: ast.Break) -> None:
         """``break``."""
         if self.loops:
-            self.loops[-1].breaks = join(self.loops[-1].breaks, dict(self.env))
+            self.loops[-1].breaks = self.meet(self.loops[-1].breaks, dict(self.env))
             self._exit_loops(self.loops[-1:])
         self.alive = False
 
     def skip(self, _: ast.Continue) -> None:
         """``continue``."""
         if self.loops:
-            self.loops[-1].continues = join(self.loops[-1].continues, dict(self.env))
+            self.loops[-1].continues = self.meet(self.loops[-1].continues, dict(self.env))
         self.alive = False
 
     def _exit_loops(self, loops: list[_Loop]) -> None:
@@ -357,7 +358,7 @@ class Body(Calls):
             visit = _STATEMENTS.get(type(statement))
             if visit is not None:
                 visit(self, statement)
-            broken = join(broken, self.env) or broken if _goes_on(statement) else broken
+            broken = self.meet(broken, self.env) or broken if _goes_on(statement) else broken
         del self.control[depth:]
         ended = self.env if self.alive else None
         if ended is not None and node.orelse:
@@ -366,7 +367,7 @@ class Body(Calls):
             self.env = dict(broken)
             if handler.name:
                 self.rebind(handler.name, NOTHING)
-            ended = join(ended, self._branch(self.env, handler.body))
+            ended = self.meet(ended, self._branch(self.env, handler.body))
         if node.finalbody:
             after = self._branch(dict(ended if ended is not None else broken), node.finalbody)
             ended = after if ended is not None else None
@@ -383,7 +384,7 @@ class Body(Calls):
                 self.bind(item.optional_vars, held, item.context_expr)
         self.run(node.body)
         if before is not None:
-            self._go_on(join(before, self.env if self.alive else None))
+            self._go_on(self.meet(before, self.env if self.alive else None))
 
     # -- binding ------------------------------------------------------------------------------------------------------
 
@@ -484,7 +485,7 @@ class Body(Calls):
             if isinstance(key, ast.Constant):
                 held = self.value(item)
                 if held:
-                    self.env[f"{name}[{key.value!r}]"] = self.derived(held, item)
+                    self.hold(f"{name}[{key.value!r}]", self.derived(held, item))
 
     def _bind_attribute(self, target: ast.Attribute, nodes: Nodes) -> None:
         owner = self.type_of(target.value)
@@ -501,7 +502,7 @@ class Body(Calls):
         for target in node.targets:
             path = path_of(target)
             if path:
-                forget(self.env, path)
+                self.forget(path)
                 self.env[path] = NOTHING
 
     # -- definitions --------------------------------------------------------------------------------------------------

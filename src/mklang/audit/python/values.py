@@ -6,13 +6,16 @@ import ast
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-from mklang.audit.python.graph import NOTHING, Graph, Nodes, parts, path_of, read, root_of, walk
+from mklang.audit.python.graph import NOTHING, Effort, Graph, Nodes, path_of, read, root_of, walk
 from mklang.audit.python.ir import ClassFacts, Function
 from mklang.audit.python.models import Models
 from mklang.audit.python.names import FILE, Names, constructed
 
 _Once = TypeVar("_Once", bound=ast.expr)
 _Visit: TypeAlias = Callable[["Values", Any], Nodes]
+
+
+_MOST_WORK = 8_000_000
 
 
 class FileContext:
@@ -25,6 +28,7 @@ class FileContext:
         self.functions: list[Function] = []
         self.project: frozenset[str] = frozenset()
         self.roots: set[str] = set()
+        self.effort = Effort(_MOST_WORK)
         self._defined: dict[str, int] = {}
         self.plain = models.words["plain"]
 
@@ -44,7 +48,7 @@ class Values(Graph):
     """A function whose expressions can be read. What a call and a nested function mean, subclasses say."""
 
     def __init__(self, function: Function, context: FileContext, parent: Values | None = None) -> None:
-        super().__init__(function)
+        super().__init__(function, context.effort)
         self.context = context
         self.parent = parent
         self.types: dict[str, str] = {}
@@ -137,7 +141,7 @@ class Values(Graph):
             return frozenset((made,))
         base = self.base(node.value)
         found = self._field(node, base) or base
-        return found | parts(self.env, path) if path else found
+        return found | self.parts(path) if path else found
 
     def _asks_a_model(self, node: ast.Attribute) -> bool:
         """Whether a method that asks a model is handed on and not called: ``ask = client.chat.completions.create``."""

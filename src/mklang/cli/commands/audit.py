@@ -30,7 +30,9 @@ _ANSWERS = {Answer.FINE: "green", Answer.FINDING: "red", Answer.UNCLEAR: "yellow
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...")
 @click.option("--describe", "described", is_flag=True, help="Tell each machine by its patterns, and review it.")
 @click.option("--guards", metavar="FILE", help="A further file of bindings: which guard stands at which place.")
-@click.option("--tool", "tools", multiple=True, metavar="NAME=read|egress|effect", help="What a tool does, as the host says.")
+@click.option(
+    "--tool", "tools", multiple=True, metavar="NAME=read|egress|effect", help="What a tool does, as the host says."
+)
 @click.option("--all", "everything", is_flag=True, help="Python: list writes to logs and proposals too (AK901).")
 @click.option("--changed", metavar="REV", help="Only findings on whose way a file differs from this git revision.")
 @click.option("--baseline", metavar="FILE", help="Leave out the findings that this file lists.")
@@ -56,7 +58,8 @@ def command(
     A finding says that on some way no guard looks at that value, and shows the way. Guards are found as for a run.
     Python is read, never imported or run; a file that cannot be read is told and stops nothing.
 
-    Exit code 1 when there is a finding that is an error, 2 when a file cannot be read.
+    Exit code 1 when there is a finding that is an error, 2 when a machine cannot be read or the audit came to the limit
+    of its work (effort, in [tool.mklang.audit]).
     """
     looking = Looking(guards=guards, effects=dict(_effect(text) for text in tools))
     report = audited(paths or (".",), looking, _python(about), described=described)
@@ -65,7 +68,8 @@ def command(
         out.say(f"{count} finding{'' if count == 1 else 's'} written to {one_line(about['write_baseline'])}")
         return ExitCode.OK
     failed = report.failed or (strict and any(one.severity is Severity.WARNING for one in report.findings))
-    code = ExitCode.UNUSABLE if report.problems else ExitCode.FAILED if failed else ExitCode.OK
+    unfinished = bool(report.problems) or (report.python is not None and not report.python.finished)
+    code = ExitCode.UNUSABLE if unfinished else ExitCode.FAILED if failed else ExitCode.OK
     if sarif:
         out.wire(to_sarif(report.findings, version=__version__))
     elif out.json:
@@ -129,6 +133,7 @@ def _beside(python: PythonReport) -> str:
     told += [f"{python.silenced} silenced with a reason"] if python.silenced else []
     told += [f"{python.known} known from the baseline"] if python.known else []
     told += [f"{len(python.problems)} files could not be read"] if python.problems else []
+    told += ["NOT FINISHED: raise 'effort' in [tool.mklang.audit], or audit parts"] if not python.finished else []
     return "; ".join(told)
 
 

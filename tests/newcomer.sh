@@ -49,7 +49,11 @@ said() { grep -qF -- "$1" "$work/clean.txt" || fail "expected to read '$1'"; }
 # from_output PATTERN: the last match in what the last command said.
 from_output() { grep -oE -- "$1" "$work/clean.txt" | tail -n 1 || fail "expected something like '$1'"; }
 
-git clone --quiet "$from" "$work/mklang"
+# A copy without its history is as good, and without what was built in it.
+git clone --quiet "$from" "$work/mklang" 2>/dev/null || {
+  mkdir -p "$work/mklang"
+  tar -C "$from" --exclude=./.git --exclude=./.venv -cf - . | tar -C "$work/mklang" -xf -
+}
 cd "$work/mklang"
 cat README.md >"$read_so_far"
 

@@ -143,6 +143,10 @@ def test_a_proposal_that_was_altered_or_decided_is_refused(tmp_path: Path) -> No
     assert person.leave() == 1
     assert "not as it was made" in person.seen
     (folder / "new").write_text("New text.\n")
+    meta = (folder / "proposal.json").read_text()
+    (folder / "proposal.json").write_text(meta.replace('"CLAUDE.md"', '".claude/settings.json"'))
+    assert "not as it was made" in akc(tmp_path, "review", "--list").stderr
+    (folder / "proposal.json").write_text(meta)
     approve(tmp_path, name)
     person = Person(tmp_path, "review", name)
     shown = person.read()

@@ -14,7 +14,7 @@ from mklang.knowledge.ledger import Ledger
 from mklang.knowledge.log import EpisodeLog
 from mklang.knowledge.operations import Act
 from mklang.knowledge.promotion import Promoter, active_rules, resting_on
-from mklang.knowledge.proposals import Proposal, read_proposal, waiting
+from mklang.knowledge.proposals import Proposal, read_waiting
 from mklang.knowledge.record import Origin
 from mklang.knowledge.store import KnowledgeStore
 from mklang.lang.values import Json
@@ -65,8 +65,7 @@ class Acting:
 
     def _remove_rules(self, gone: list[str], why: str) -> Done:
         ledger = Ledger(self.home, self.store.now)
-        names = waiting(self.home, ledger)
-        proposed = {rule for name in names for rule in read_proposal(self.home, name)[0].removed}
+        proposed = {rule for one in read_waiting(self.home, ledger)[0] for rule in one.removed}
         proposals: list[Proposal] = []
         problems: list[str] = []
         for active in resting_on(active_rules(self.home, ledger.rows), gone):

@@ -53,7 +53,7 @@ class Approvals:
         with locked(self._home.root / "decisions.lock"):
             ledger = Ledger(self._home, self._clock)
             self._settle(ledger)
-            proposal, stored = read_proposal(self._home, name)
+            proposal, stored = read_proposal(self._home, name, ledger.rows)
             if ledger.last_event(name) not in OPEN:
                 raise NotApproved(f"proposal {name} is decided already")
             if verdict.event is not Event.APPROVED:
@@ -73,6 +73,10 @@ class Approvals:
         ledger.append(msgspec.structs.replace(row, event=Event.INTENDED))
         write_behaviour(path, checked)
         return ledger.append(row)
+
+    def rows(self) -> list[Row]:
+        """The ledger as it is now."""
+        return Ledger(self._home, self._clock).rows
 
     def settle(self) -> list[Row]:
         """Find out what became of a yes whose end was never recorded, and write that down."""

@@ -8,6 +8,7 @@ import msgspec
 
 from mklang.errors import KnowledgeError
 from mklang.guards import DEFAULT_BOUNDS, Failure, Forbidden, Where
+from mklang.guards.forbidden import ForbiddenList
 from mklang.guards.plain_yaml import parse_yaml
 from mklang.knowledge.files import read_plain
 from mklang.knowledge.home import Home
@@ -58,6 +59,12 @@ class CycleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         for name in self.gate:
             if name not in known:
                 raise ValueError(f"'gate' lists some of {', '.join(known)}, not '{name}'")
+        try:
+            ForbiddenList(
+                tuple(Forbidden(one) if isinstance(one, str) else one for one in self.forbidden), fold_whitespace=True
+            )
+        except ValueError as problem:
+            raise ValueError(f"'forbid': {problem}") from problem
         for name in ("items", "bytes", "always_loaded"):
             if getattr(self, name) < 1:
                 raise ValueError(f"'{name}' is 1 or more")
@@ -71,10 +78,10 @@ class CycleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 def read_config(home: Home) -> CycleConfig:
     """The configuration of a home. Raises ``KnowledgeError`` with the place of what is wrong in it."""
     data = read_plain(home.config, 1024 * 1024)
-    if not data or not data.strip():
+    if all(line.strip().startswith(b"#") or not line.strip() for line in (data or b"").splitlines()):
         return CycleConfig()
     try:
-        parsed = parse_yaml(data.decode(), DEFAULT_BOUNDS)
+        parsed = parse_yaml((data or b"").decode(), DEFAULT_BOUNDS)
         if isinstance(parsed, Failure):
             raise KnowledgeError(f"{home.config}: {parsed.message}")
         return CycleConfig() if parsed.value is None else msgspec.convert(parsed.value, CycleConfig)

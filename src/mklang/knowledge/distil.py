@@ -224,7 +224,7 @@ class Distiller:
         again. What is found belongs to a run of its own, and to the same records. Raises ``UsageError``."""
         old = self.store.state.runs.get(run)
         if old is None:
-            raise UsageError(f"there is no run '{run}'; 'mklang akc describe' lists them")
+            raise UsageError(f"there is no run '{run}'; 'mklang akc where PATTERN' shows those of a pattern")
         self.store.require_open()
         basis = old.basis
         meant = [run, self.format.identity, self.store.guard.sha]

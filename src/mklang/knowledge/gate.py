@@ -134,6 +134,8 @@ class Refusal:
     def __str__(self) -> str:
         if self.stake == "decision":
             return "Deciding on proposals is for a person at a terminal of their own."
+        if self.stake == "checks":
+            return f"{self.target} leaves out the checks of a commit, which an agent does not do."
         return (
             f"{self.target} holds {self.stake}: an agent does not write it directly. Put the change up for a person: "
             f"mklang akc propose {shlex.quote(self.target)} --file NEW_TEXT --why REASON"
@@ -209,6 +211,8 @@ class AgentGate:
                 yield Refusal("", "decision")
             if program == "mklang" or "mklang" in arguments or "mklang.cli.main" in arguments:
                 return  # proposing is the way that is meant
+        if program == "git" and ("--no-verify" in arguments or {"commit", "-n"} <= set(arguments)):
+            yield Refusal("git commit --no-verify", "checks")
         script = next((after for word, after in pairwise(arguments) if word in _SCRIPTED), None)
         if program in _SHELLS and (script or program == "eval"):
             yield from self._in_shell(script or " ".join(arguments), cwd)

@@ -45,7 +45,8 @@ OPEN = frozenset({Event.PROPOSED, Event.HELD, Event.ABANDONED})
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One decision. ``new_sha`` is of the bytes that were written, ``seconds`` how long they were looked at; ``full``
-    whether all of the text was shown, ``edited`` whether a person changed it first."""
+    whether all of the text was shown, ``edited`` whether a person changed it first. ``description`` is the hash of what
+    a proposal said about itself when it was made."""
 
     number: int
     at: str
@@ -55,6 +56,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     base_sha: str
     new_sha: str
     prev: str
+    description: str = ""
     actor: str = ""
     channel: str = ""
     why: str = ""

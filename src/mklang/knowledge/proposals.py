@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from mklang.errors import KnowledgeError, UsageError
 from mklang.guards import Checked, Receipt
 from mklang.knowledge.files import locked, make_folder, read_plain, replace_file, sync_folder
 from mklang.knowledge.home import Clock, Home, seconds_stamp, utc
-from mklang.knowledge.ledger import OPEN, Event, Ledger, new_row
+from mklang.knowledge.ledger import OPEN, Event, Ledger, Row, new_row
 from mklang.stakes import Stake, stake_of
 
 ABSENT = "absent"
@@ -113,13 +113,14 @@ class Proposals:
         """Everything or nothing: the folder appears whole, then the ledger's row."""
         final = self._home.proposals / proposal.id
         hidden = self._home.proposals / f".{proposal.id}"
+        meta = msgspec.json.format(msgspec.json.encode(proposal)) + b"\n"
         with locked(self._home.root / "decisions.lock"):
             ledger = Ledger(self._home, self._clock)
             make_folder(hidden)
             try:
                 replace_file(hidden / NEW, new)
                 replace_file(hidden / DIFF, diff.encode("utf-8", "surrogateescape"))
-                replace_file(hidden / META, msgspec.json.format(msgspec.json.encode(proposal)) + b"\n")
+                replace_file(hidden / META, meta)
                 hidden.rename(final)
             except OSError as error:
                 shutil.rmtree(hidden, ignore_errors=True)
@@ -132,20 +133,24 @@ class Proposals:
                 base_sha=proposal.base_sha,
                 new_sha=proposal.new_sha,
             )
-            ledger.append(msgspec.structs.replace(row, patterns=proposal.lineage.patterns, why=proposal.why))
+            about = {"patterns": proposal.lineage.patterns, "why": proposal.why, "description": sha_of(meta)}
+            ledger.append(msgspec.structs.replace(row, **about))
 
 
-def read_proposal(home: Home, name: str) -> tuple[Proposal, bytes]:
-    """A proposal and the bytes it proposes. Raises ``KnowledgeError`` when it is not as it was made."""
+def read_proposal(home: Home, name: str, rows: Sequence[Row]) -> tuple[Proposal, bytes]:
+    """A proposal and the bytes it proposes. Raises ``KnowledgeError`` when it is not as it was made, by the ledger."""
     folder = home.proposals / name
     if "/" in name or name.startswith(".") or not folder.is_dir() or folder.is_symlink():
         raise KnowledgeError(f"there is no proposal '{name}'; 'mklang akc proposals' lists what waits")
+    meta = read_plain(folder / META) or b""
+    made = next((row for row in rows if row.proposal == name and row.event is Event.PROPOSED), None)
     try:
-        proposal = _decode(read_plain(folder / META) or b"")
+        proposal = _decode(meta)
     except msgspec.MsgspecError as error:
         raise KnowledgeError(f"{folder / META}: no proposal: {error}") from error
     new = read_plain(folder / NEW)
-    if proposal.id != name or new is None or sha_of(new) != proposal.new_sha:
+    whole = made is not None and made.description == sha_of(meta) and made.new_sha == proposal.new_sha
+    if not whole or proposal.id != name or new is None or sha_of(new) != proposal.new_sha:
         raise KnowledgeError(f"proposal {name} is not as it was made: its text or its description was changed")
     return proposal, new
 
@@ -154,6 +159,18 @@ def waiting(home: Home, ledger: Ledger) -> list[str]:
     """The names of the proposals that wait for a person, the oldest first."""
     last = {row.proposal: row.event for row in ledger.rows}
     return [name for name, event in last.items() if event in OPEN and (home.proposals / name).is_dir()]
+
+
+def read_waiting(home: Home, ledger: Ledger) -> tuple[list[Proposal], list[str]]:
+    """What waits, the oldest first, and why some of it cannot be read."""
+    found: list[Proposal] = []
+    broken: list[str] = []
+    for name in waiting(home, ledger):
+        try:
+            found.append(read_proposal(home, name, ledger.rows)[0])
+        except KnowledgeError as error:
+            broken.append(str(error))
+    return found, broken
 
 
 def resolve_target(home: Home, target: str) -> Path:

@@ -43,7 +43,7 @@ class Reviewing:
     def one(self, name: str) -> Row | None:
         """Go through one proposal; None when the person left without deciding. Raises ``KnowledgeError`` for one that
         cannot be reviewed."""
-        proposal, content = read_proposal(self.home, name)
+        proposal, content = read_proposal(self.home, name, self.approvals.rows())
         old = read_target(resolve_target(self.home, proposal.target))
         if sha_of(old) != proposal.base_sha:
             raise KnowledgeError(f"{proposal.target} has changed since {name} was made; propose it again, or reject it")

@@ -14,7 +14,7 @@ from mklang.knowledge.acting import Acting
 from mklang.knowledge.ledger import verify as verify_ledger
 from mklang.knowledge.operations import Act
 from mklang.knowledge.patterns import weigh
-from mklang.knowledge.proposals import read_proposal, waiting
+from mklang.knowledge.proposals import read_waiting
 from mklang.knowledge.verifying import verify_log
 
 
@@ -50,10 +50,10 @@ def _problems(cycle: Cycle) -> Iterator[tuple[str, str, str]]:
     for problem in verify_ledger(cycle.home):
         yield "ledger", problem, "find out who changed it: git, backups, the log's records of type 'decision'"
     try:
-        for name in waiting(cycle.home, cycle.ledger()):
-            read_proposal(cycle.home, name)
-    except KnowledgeError as error:
-        yield "proposal", str(error), "reject it, and propose again"
+        for problem in read_waiting(cycle.home, cycle.ledger())[1]:
+            yield "proposal", problem, f"move its folder away from {cycle.home.proposals}, and propose again"
+    except KnowledgeError:
+        pass  # the ledger's own problem, told above
     for path in (cycle.home.root, cycle.home.logs):
         if path.stat().st_mode & 0o077:
             yield "mode", f"{path} is open to others", f"chmod 700 {path}"

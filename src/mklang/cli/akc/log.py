@@ -90,7 +90,7 @@ def show(told: str | None, *, since: str, until: str, types: tuple[str, ...], la
     for found in shown:
         record = found.record
         if out.json:
-            out.say(msgspec.json.encode(record).decode())
+            out.data(msgspec.json.encode(record).decode())
         else:
             text = json.dumps({key: value for key, value in record.data.items() if key != "_akc"}, ensure_ascii=False)
             out.say(f"{found.id}  {record.ts[:19]}  {record.origin.value:<9} {record.type}: {one_line(text, 120)}")

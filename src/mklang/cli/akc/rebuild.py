@@ -21,7 +21,7 @@ def command(told: str | None, *, replayed: bool, out: Output) -> int:
     cycle = open_cycle(told)
     before = read_plain(cycle.home.knowledge)
     made = (rebuild if replayed else replay)(cycle.home, cycle.config.forbidden)
-    same = before == made.knowledge
+    same = before == made.knowledge or (before is None and not made.operations)
     if out.json:
         counts = {"operations": len(made.operations), "refused": list(made.refused)}
         out.wire({"command": "akc rebuild", "ok": same or replayed, "same": same, "replayed": replayed, **counts})

@@ -13,7 +13,7 @@ from mklang.cli.output import Output, one_line, output_options
 from mklang.errors import KnowledgeError, UsageError
 from mklang.host.akc import Cycle, open_cycle, person
 from mklang.knowledge.ledger import Event
-from mklang.knowledge.proposals import read_proposal, waiting
+from mklang.knowledge.proposals import read_waiting, waiting
 from mklang.knowledge.review import Reviewing
 from mklang.knowledge.signing import sign
 from mklang.knowledge.terminal import Terminal
@@ -79,15 +79,18 @@ def _go_through(reviewing: Reviewing, names: tuple[str, ...]) -> int:
 
 
 def _list(cycle: Cycle, out: Output) -> int:
-    found = [read_proposal(cycle.home, name)[0] for name in waiting(cycle.home, cycle.ledger())]
+    ledger = cycle.ledger()
+    found, broken = read_waiting(cycle.home, ledger)
     if out.json:
         items = [
             {"id": one.id, "kind": one.kind, "target": one.target, "stake": one.stake, "why": one.why} for one in found
         ]
-        out.wire({"command": "akc review", "ok": True, "items": items})
-        return ExitCode.OK
+        out.wire({"command": "akc review", "ok": not broken, "items": items, "problems": broken})
+        return ExitCode.FAILED if broken else ExitCode.OK
     for one in found:
         out.say(f"{one.id}  {one.kind} of {one_line(one.target)} ({one.stake})  {one_line(one.why, 80)}")
-    if not found:
+    for problem in broken:
+        out.aside(one_line(problem))
+    if not found and not broken:
         out.aside("nothing waits")
-    return ExitCode.OK
+    return ExitCode.FAILED if broken else ExitCode.OK

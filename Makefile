@@ -40,11 +40,12 @@ install: $(DEV) ## Set up the virtual environment for development
 test: $(DEV) ## Run the test suite (and note coverage for `make check`)
 	$(BIN)/python -m pytest --cov --cov-report=
 
-static: $(DEV) ## Lint, format check, types, layers
+static: $(DEV) ## Lint, format check, types, layers, and our own audit
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mklang audit --strict src
 
 check: static test ## Everything CI checks: static, tests, coverage floor
 	$(BIN)/coverage report

@@ -171,7 +171,7 @@ class JournalFile:
         if self._stream is None or not self._buffer:
             return
         data, self._buffer = b"".join(self._buffer), []
-        self._stream.write(data)
+        self._stream.write(data)  # mklang: ignore[AK102] the record of a run: what answered, as it answered
         self._stream.flush()
         if self._sync:
             os.fsync(self._stream.fileno())

@@ -171,7 +171,7 @@ def _cut_torn(handle: int) -> int:
 def write_or_undo(handle: int, data: bytes, size: int) -> None:
     """Write at the end of a file of ``size`` bytes, or leave it at that size and raise ``OSError``."""
     try:
-        written = os.write(handle, data)
+        written = os.write(handle, data)  # mklang: ignore[AK106] a record of what happened, as it happened
         if written < len(data):
             write_all(handle, data[written:])
     except BaseException:

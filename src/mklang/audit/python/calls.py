@@ -241,7 +241,10 @@ class Calls(Places):
             hints.append("mode:a")
         control = sorted({one for nodes in self.control for one in nodes})[:_MAX_CONTROL]
         what = callee.canonical or callee.chain.lstrip(".")
-        self.out.sinks.append(Sink(node, held.lineno, held.col_offset + 1, what, effect, rule.layer, hints, control))
+        number = len(self.out.calls) if rule.call[0] == "." else -1
+        self.out.sinks.append(
+            Sink(node, held.lineno, held.col_offset + 1, what, effect, rule.layer, hints, control, number)
+        )
 
     def _afterwards(self, node: ast.Call, made: Call, callee: Callee) -> None:
         """What the arguments and the receiver are after the call."""

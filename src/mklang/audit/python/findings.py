@@ -7,10 +7,9 @@ from itertools import islice
 
 from mklang.audit.findings import AuditFinding, Point
 from mklang.audit.python.entries import ASKS, HOLDS, ROOT, TAINTED, WEAK, Entry, Key, View
-from mklang.audit.python.ir import Function, Loop, Sink, said_name
+from mklang.audit.python.ir import APPROVED, Function, Loop, Sink, said_name
 from mklang.audit.python.layers import Layer, LayerRules
 from mklang.audit.python.solving import Solver
-from mklang.audit.python.statements import APPROVED
 
 _HINT = "let a guard check it first (mklang.guards.Guard, a schema), and write what the guard gives back"
 _DEPTH = 4
@@ -47,11 +46,20 @@ class Reporter:
         for key in list(entry.reach):
             for number in entry.view.sinks.get(key[0], ()) if key[1] != ASKS else ():
                 sink = entry.view.function.sinks[number]
+                if self._is_ours(entry.view, sink):
+                    continue
                 if key[1] < HOLDS or sink.effect == "write":  # an object is no command and no file name
                     self._arrived(entry, key, sink)
         for (name, number), caller in self.solver.called_sinks.items():
             if caller is entry:
                 self._declared(entry, name, number)
+
+    def _is_ours(self, view: View, sink: Sink) -> bool:
+        """Whether what looks like a write is a call of something of ours, into which the value was followed."""
+        calls = view.function.calls
+        if not 0 <= sink.call < len(calls) or calls[sink.call].kind != "sink":
+            return False
+        return calls[sink.call].line <= sink.line and bool(self.solver.targets(view, sink.call))
 
     def _declared(self, entry: Entry, name: str, number: int) -> None:
         call = self.solver.project.functions[name].calls[number]

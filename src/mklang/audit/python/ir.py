@@ -15,6 +15,8 @@ from __future__ import annotations
 import msgspec
 
 PLAIN, WEAK = 0, 1
+APPROVED, COUNTED = -2, -3
+"""What a test may look at besides nodes: a person's yes, and an order of numbers."""
 RECEIVER = "."
 
 
@@ -50,7 +52,9 @@ class Call(msgspec.Struct, array_like=True, gc=False):
 
 class Sink(msgspec.Struct, array_like=True, gc=False):
     """A place where a value becomes durable or is executed. ``effect`` is ``write``, ``append``, ``name`` (the value
-    says which file), ``execute`` or ``log``; ``hints`` are what is known of the place written to."""
+    says which file), ``execute`` or ``log``; ``hints`` are what is known of the place written to. ``call`` is the
+    number of a call that is a sink by its last name alone: if it turns out to be a method of ours, that is looked at instead.
+    """
 
     node: int
     line: int
@@ -60,6 +64,7 @@ class Sink(msgspec.Struct, array_like=True, gc=False):
     layer: str = ""
     hints: list[str] = []
     control: list[int] = []
+    call: int = -1
 
 
 class Loop(msgspec.Struct, array_like=True, gc=False):

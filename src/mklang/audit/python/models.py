@@ -70,6 +70,12 @@ class Models:
     patterns: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
     asking: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
 
+    @property
+    def guards(self) -> frozenset[str]:
+        """The functions that check what they are given, by their full names."""
+        every = (rule for group in self.rules.values() for rule in group)
+        return frozenset(one.call for one in every if one.role == "guard" and one.call[0] != "." and not one.weak)
+
     def may_ask(self, words: Set[str], modules: Set[str]) -> bool:
         """Whether a file with these words, importing from modules with these names, may have a call to a model."""
         return any(chain <= words and (not roots or _imported(modules, roots)) for chain, roots in self.asking)

@@ -81,7 +81,7 @@ def _audit(
     scanned = Files(files, said, store)
     try:
         project = Project(scanned, said.rules())
-        solver = Solver(project, guards=frozenset(said.guards), sources=frozenset(said.sources), effort=said.effort)
+        solver = Solver(project, guards=project.models.guards, sources=frozenset(said.sources), effort=said.effort)
         found = ordered(Reporter(solver, said.layer_rules()).findings())
     finally:
         scanned.close()

@@ -15,7 +15,7 @@ class Reach:
 
     def __init__(self, project: Project, guards: frozenset[str]) -> None:
         self.project = project
-        self.guards = guards
+        self.guards = frozenset(project.full(name) for name in guards)
         self._views: dict[str, View] = {}
         self._values: dict[tuple[str, int], tuple[Target, ...]] = {}
         self._read_by: dict[tuple[str, str], Uses] = {}

@@ -39,7 +39,7 @@ class Solver(Reach):
         effort: int = 1_000_000,
     ) -> None:
         super().__init__(project, guards)
-        self.named_sources = sources
+        self.named_sources = frozenset(project.full(name) for name in sources)
         self.finished = True
         self._effort = Effort(effort)
         self.entries: dict[tuple[str, int, int], Entry] = {}
@@ -69,8 +69,6 @@ class Solver(Reach):
 
     def _seed(self) -> None:
         self.project.index.read_asking()
-        for name in self.named_sources:
-            self.project.full(name)
         for name, function in list(self.project.functions.items()):
             for call in function.calls:
                 if call.kind == "source" and call.result >= 0:

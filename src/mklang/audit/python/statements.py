@@ -11,12 +11,11 @@ from typing import Any, TypeAlias
 from mklang.audit.python.calls import Calls, lambda_name, last_name
 from mklang.audit.python.graph import NOTHING, Env, Nodes, below, path_of, read, root_of, walk
 from mklang.audit.python.headers import asks_by_type
-from mklang.audit.python.ir import WEAK, Function, Loop
-from mklang.audit.python.names import FILE, Names
+from mklang.audit.python.ir import APPROVED, COUNTED, Function, Loop
+from mklang.audit.python.names import Names
 
 _Run: TypeAlias = Callable[["Body", Any], None]
 _FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-APPROVED, COUNTED = -2, -3
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _APPROVAL = re.compile(r"(^|_)(input|confirm\w*|approv\w*|ask_human|ask_user|consent|prompt_user|is_tty)($|_)", re.I)
 _ENDLESS = re.compile(r"(^|\.)(count|cycle|repeat)$")
@@ -626,5 +625,3 @@ _STATEMENTS: dict[type[ast.stmt], _Run] = {
     ast.FunctionDef: Body.define,
     ast.AsyncFunctionDef: Body.define,
 }
-
-__all__ = ["APPROVED", "FILE", "WEAK", "Body", "describe"]

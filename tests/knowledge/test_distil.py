@@ -19,6 +19,7 @@ from mklang.knowledge.lines import patterns_from_lines
 from mklang.knowledge.operations import Act
 from mklang.knowledge.rebuilding import rebuild
 from mklang.knowledge.record import Origin
+from tests.cli.scripted_models import answer_with
 from tests.knowledge.world import FOUND, TESTS_FIRST, World, akc, made
 
 pytestmark = pytest.mark.rule("S48", "S49")
@@ -252,3 +253,44 @@ def test_days_are_whole_utc_days_with_today(tmp_path: Path) -> None:
     cycle = world.cycle
     assert len(cycle.choose(Choice(days=1)).selection.records) == 1
     assert len(cycle.choose(Choice(days=3)).selection.records) == 2
+
+
+THREE = [{"pattern": name, "importance": 2 if name == "b" else 0.5, "category": "noise"} for name in "abc"]
+
+
+def test_one_bad_item_refuses_all_unless_items_are_checked_one_by_one(tmp_path: Path) -> None:
+    for name in ("whole", "items"):
+        (tmp_path / name).mkdir()
+    world = made(tmp_path / "whole", form=json.dumps(THREE))
+    world.happened("x")
+    found = asyncio.run(world.distil())
+    assert (found.status, world.cycle.store().patterns) == (Ended.FAILED, [])
+    world = made(tmp_path / "items", form=json.dumps(THREE), config="per_item: true\n")
+    world.happened("x")
+    found = asyncio.run(world.distil())
+    assert (found.status, found.found, len(found.refused)) == (Ended.DONE, 2, 1)
+    assert "G201 at /1/importance" in found.refused[0]
+    assert [one.pattern for one in world.cycle.store().patterns] == ["a", "c"]
+    assert akc(tmp_path / "items", "rebuild").returncode == 0
+
+
+def test_a_machine_that_would_not_read_what_is_chosen_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = made(tmp_path, config="reflect: own.mkl\n")
+    world.happened("x")
+    asked = answer_with(monkeypatch, {"say": "prose", "format": FOUND})
+    machine = (
+        'mklang: "0.4"\nmachine: own\nentry: say\nbudget: 3\nresult: said\ncontext: { episodes: "" }\nstates:\n'
+        '  say:\n    structure: text\n    prompt: "What recurs {0} {x.__class__}? PLACE"\n    output: said\n'
+        "    gates: [{ when: otherwise, then: ok, to: END }]\n"
+    )
+    (tmp_path / "own.mkl").write_text(machine)
+    done = akc(tmp_path, "distil")
+    assert (done.returncode, "has to read 'episodes'" in done.stderr) == (2, True)
+    (tmp_path / "own.mkl").write_text(machine.replace("PLACE", "{{episods}}"))
+    assert akc(tmp_path, "distil").returncode == 2
+    assert asked.asked == []
+    (tmp_path / "own.mkl").write_text(machine.replace("PLACE", "{{episodes}}"))
+    done = akc(tmp_path, "distil")
+    assert (done.returncode, len(asked.asked)) == (0, 2), done.stderr

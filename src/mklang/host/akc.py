@@ -46,7 +46,7 @@ class Cycle:
 
     def store(self) -> KnowledgeStore:
         """Layer 2."""
-        return KnowledgeStore(self.home, self.clock, forbid=self.config.forbidden)
+        return KnowledgeStore(self.home, self.clock, forbid=self.config.forbidden, per_item=self.config.per_item)
 
     def log(self) -> EpisodeLog:
         """The writing side of layer 1."""

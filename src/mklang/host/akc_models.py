@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mklang.errors import UsageError
 from mklang.host.akc import Cycle
 from mklang.host.seam import REAL, Seam
 from mklang.host.session import Order, Session, prepare
@@ -38,12 +40,20 @@ class Asking:
         """As the flags of a command say."""
         return cls(**{name: flags[name] for name in ("config", "provider", "model", "base_url")})
 
-    def session(self, machine: Path) -> Session:
-        """A session of a machine; its oracle answers any machine."""
+    def session(self, machine: Path, *, given: Iterable[str] = ()) -> Session:
+        """A session of a machine; its oracle answers any machine. Raises ``UsageError`` for a machine that does not
+        read a context key it is ``given``: what is chosen for it would silently not be sent."""
         order = Order(
             path=str(machine), config=self.config, provider=self.provider, model=self.model, base_url=self.base_url
         )
-        return prepare(order, seam=self.seam)
+        session = prepare(order, seam=self.seam)
+        text = machine.read_text("utf-8-sig")
+        for key in given:
+            if key not in session.machine.context or not re.search(rf"\{{\{{\s*{key}\s*\}}\}}", text):
+                raise UsageError(
+                    f"{machine}: this machine has to read '{key}': declare it in 'context', use {{{{{key}}}}}"
+                )
+        return session
 
 
 def stage_of(session: Session) -> Stage:
@@ -66,7 +76,8 @@ async def distiller(cycle: Cycle, asking: Asking, log: EpisodeLog) -> AsyncItera
         project / own if own else MACHINES / f"{name}.mkl"
         for name, own in (("reflect", config.reflect), ("format", config.format))
     ]
-    sessions = [asking.session(path) for path in paths]
+    keys = ("episodes", "reflection")
+    sessions = [asking.session(path, given=(key,)) for path, key in zip(paths, keys, strict=True)]
     try:
         reflect, form = (stage_of(session) for session in sessions)
         if config.form is Form.LINES:

@@ -35,7 +35,8 @@ class CycleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """The configuration. ``forbid`` ships empty (I9).
 
     ``rules`` is the file that rules are promoted into; ``reflect`` and ``format`` are machines instead of the bundled
-    ones, as paths from the project. ``gate`` lists what agents must not write directly, ``open`` globs of
+    ones, as paths from the project; with ``per_item`` a pattern that the guard refuses is left out and told, instead of
+    refusing all. ``gate`` lists what agents must not write directly, ``open`` globs of
     paths that they may write all the same. ``signers`` is an allowed-signers file of ssh-keygen: with it, an approval
     takes a signature."""
 
@@ -45,6 +46,7 @@ class CycleConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     reflect: str | None = None
     format: str | None = None
     form: Form = Form.JSON
+    per_item: bool = False
     days: int | None = None
     items: int = 500
     bytes: int = 200_000

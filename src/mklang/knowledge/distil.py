@@ -80,7 +80,8 @@ class Ended(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distillation:
-    """A distillation: its name, what was chosen, how many patterns are new. ``stage`` is the one that broke."""
+    """A distillation: its name, what was chosen, how many patterns are new. ``stage`` is the one that broke;
+    ``refused`` says which patterns were left out, where the guard may do that."""
 
     status: Ended
     chosen: Chosen
@@ -89,6 +90,7 @@ class Distillation:
     found: int = 0
     stage: str = ""
     why: str = ""
+    refused: tuple[str, ...] = ()
 
     @classmethod
     def nothing(cls, chosen: Chosen) -> Distillation:
@@ -245,7 +247,9 @@ class Distiller:
             return Distillation(status=Ended.FAILED, chosen=chosen, run=name, stage="format", why=found)
         self.store.export()
         added = max(0, len(self.store.patterns) - before)
-        return Distillation(status=Ended.DONE, chosen=chosen, run=name, added=added, found=len(found.value))
+        refused = tuple(map(str, found.receipt.refused))
+        count = len(found.value)
+        return Distillation(status=Ended.DONE, chosen=chosen, run=name, added=added, found=count, refused=refused)
 
     async def _form(self, chosen: Chosen, run: str, prose: Checked[str], *, known: bool) -> Distillation:
         before = len(self.store.patterns)
@@ -263,6 +267,7 @@ class Distiller:
             run=run,
             added=max(0, len(self.store.patterns) - before),
             found=len(found.value),
+            refused=tuple(map(str, found.receipt.refused)),
         )
 
     async def _stage(

@@ -111,9 +111,14 @@ _WRITERS = frozenset(
     ]
 )
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "fish", "eval"])
+_RUNNERS = frozenset(["python", "python3", "node", "ruby", "perl", "php", "ssh", "sudo", "env", "xargs"])
+_HERE = re.compile(
+    r"(?P<line>[^\n]*?)<<-?\s*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)(?P<rest>[^\n]*)\n.*?\n[ \t]*(?P=end)(?=\n|$)",
+    re.DOTALL,
+)
 _SCRIPTED = frozenset({"-c", "-e", "--eval", "-lc", "-ic"})
-_OPERATORS = re.compile(r"^[;&|()]+$")
-_REDIRECT = re.compile(r"^(?:\d*|&)>[>|]?$|^<>$")
+_MARKS = ";()<>|&\n"
+_PIECES = re.compile(r"&?[<>]+[|&]?(?!\()|[<>]+(?=\()|[;&|()\n]+?")
 _PATHS = ("file_path", "notebook_path", "path", "target", "target_file", "filename", "destination", "uri", "filePath")
 _LOOKS = re.compile(
     r"^(?:read|view|get|list|ls|glob|grep|search|find|fetch|cat|open|stat|lsp|task|todo)", re.IGNORECASE
@@ -176,9 +181,7 @@ class AgentGate:
 
     def _in_shell(self, command: str, cwd: Path) -> Iterator[Refusal]:
         try:
-            lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-            lexer.whitespace_split = True
-            tokens = list(lexer)
+            tokens = list(_tokens(_HERE.sub(_without_text, command)))
         except ValueError:
             for word in _WORD.findall(command):
                 yield from self._guarded(word, cwd)
@@ -193,10 +196,9 @@ class AgentGate:
         plain: list[str] = []
         rest = iter(words)
         for word in rest:
-            if _REDIRECT.match(word):
-                yield from self._guarded(next(rest, ""), cwd)
-            elif word.startswith(("<", ">")) and word.strip("<>&|"):
-                yield from self._guarded(word.lstrip("<>&|"), cwd)
+            if not word.strip("<>&|"):
+                target = next(rest, "")
+                yield from self._guarded(target if ">" in word else "", cwd)
             else:
                 plain.append(word)
         while plain and (("=" in plain[0] and "/" not in plain[0].split("=")[0]) or plain[0] in _PREFIXES):
@@ -258,11 +260,28 @@ def _in_place(arguments: Iterable[str]) -> bool:
     return any(re.match(r"^-[a-zA-Z]*i|^--in-place|^--write$|^--fix$|^-o$|^--output", word) for word in arguments)
 
 
+def _without_text(found: re.Match[str]) -> str:
+    """A here-document without its text, unless what reads it runs it."""
+    programs = {Path(word).name for word in _WORD.findall(found["line"] + found["rest"])}
+    return found[0] if programs & (_SHELLS | _RUNNERS) else f"{found['line']}{found['rest']}\n"
+
+
+def _tokens(command: str) -> Iterator[str]:
+    """The words of a line and its marks, each operator and redirection by itself. A line ending ends a command."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=_MARKS)
+    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    for token in lexer:
+        if token and not token.strip(_MARKS):
+            yield from _PIECES.findall(token)
+        else:
+            yield token
+
+
 def _commands(tokens: Iterable[str], command: str) -> Iterator[list[str]]:
     """The simple commands of a line; also those in ``$(…)`` and backquotes."""
     words: list[str] = []
     for token in tokens:
-        if _OPERATORS.match(token):
+        if token and not token.strip(";&|()\n"):
             if words:
                 yield words
             words = []

@@ -46,11 +46,11 @@ class KnowledgeStore:
     ``forbid`` is the operator's list: it holds when something is added and whenever the store is read.
     """
 
-    def __init__(self, home: Home, clock: Clock, *, forbid: ForbiddenTexts = ()) -> None:
+    def __init__(self, home: Home, clock: Clock, *, forbid: ForbiddenTexts = (), per_item: bool = False) -> None:
         self.home = home
         self._clock = clock
         self._entries = tuple(forbid)
-        self.guard = found_guard(self._entries)
+        self.guard = found_guard(self._entries, per_item=per_item)
         self._on_load = knowledge_guard(self._entries)
         self.sealed: tuple[str, ...] = ()
         self.foreign = False

@@ -45,7 +45,7 @@ def command(
     """Ask a model what recurs in the records since the last distillation, then for its form, and keep what passes the
     guard. The same records, machines and model again change nothing; one that broke off goes on.
 
-    Exit code 1 when a stage gave nothing that passes.
+    Exit code 1 when a stage gave nothing that passes, or a pattern was left out.
     """
     cycle = open_cycle(told)
     choice = Choice(
@@ -71,13 +71,14 @@ def command(
         out.wire(_wire(found))
     else:
         _tell(found, cycle, out, dry_run=dry_run)
-    return ExitCode.FAILED if found.status is Ended.FAILED else ExitCode.OK
+    return ExitCode.FAILED if found.status is Ended.FAILED or found.refused else ExitCode.OK
 
 
 def _wire(found: Distillation) -> dict[str, Any]:
     return {
         "command": "akc distil",
-        "ok": found.status is not Ended.FAILED,
+        "ok": found.status is not Ended.FAILED and not found.refused,
+        "refused": list(found.refused),
         "status": found.status.value,
         "run": found.run,
         "found": found.found,
@@ -104,6 +105,8 @@ def _tell(found: Distillation, cycle: Cycle, out: Output, *, dry_run: bool) -> N
             out.say(f"run {found.run}: done before, nothing changes")
         case Ended.DONE:
             out.say(f"run {found.run}: {found.found} patterns found, {found.added} of them new")
+            for refused in found.refused:
+                out.say(out.ink(f"  left out: {one_line(refused)}", "yellow"))
             out.say(f"  see them: mklang akc knowledge; all of it: {cycle.home.knowledge}")
         case Ended.FAILED:
             out.say(out.ink(f"run {found.run}: stage '{found.stage}' gave nothing that passes", "red", bold=True))

@@ -11,6 +11,13 @@ from mklang.host.library import callees_of, library_around
 from mklang.lang.models import Machine
 from mklang.lang.reader import machine_from_text
 
+
+@pytest.fixture(autouse=True)
+def _nothing_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These tests are about the files around a document; what comes with mklang is not among them."""
+    monkeypatch.setattr(library_module, "files_outside", lambda *_: iter(()))
+
+
 STEP = """
 machine: {name}
 entry: a

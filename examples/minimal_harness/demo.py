@@ -74,7 +74,8 @@ async def work(home: Home, session: Session) -> None:
     rules = rules_of(home)
     outcome = await arun(machine, {"rules": rules} if rules else {}, oracle=session.oracle)
     say("a run", f"rules it was given: {rules or '(none)'}")
-    print(f"   it answered: {outcome.result if isinstance(outcome, Done) else outcome}")
+    answer = str(outcome.result if isinstance(outcome, Done) else outcome)
+    print(f"   it answered: {answer.partition(chr(10))[0]}")
 
 
 def propose(home: Home, store: HarnessStore, guard: Guard) -> None:

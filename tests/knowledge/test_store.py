@@ -204,6 +204,7 @@ def test_an_entry_with_a_quote_is_found_and_a_key_forbids_nothing(tmp_path: Path
     keep(opened(tmp_path), "r", "fine")
     store.refresh()
     assert store.sealed == ()
+    assert keep(store, "r2", "fine, too") == 1
     with pytest.raises(GuardRefused):
         store.guard.check_value([item('always say "yes"')])
 

@@ -76,7 +76,7 @@ def found_guard(forbid: ForbiddenTexts = DEFAULT_FORBIDDEN_SUBSTRINGS, *, per_it
     return Guard(
         name="found-patterns",
         schema=FOUND_SCHEMA,
-        forbidden=tuple(forbid),
+        forbidden=_in_values(forbid),
         bounds=bounds,
         fold_whitespace=True,
         per_item=per_item,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -98,7 +99,8 @@ def _records(names: tuple[str, ...], home: Home, depth: int, *, limit: int) -> I
         if isinstance(found, Located) and found.id in wanted:
             shown += 1
             data = {key: value for key, value in found.record.data.items() if key != "_akc"}
-            text = f"{found.file}:{found.line} {found.record.origin.value} {found.record.type}: {data}"
+            said = json.dumps(data, ensure_ascii=False)
+            text = f"{found.file}:{found.line} {found.record.origin.value} {found.record.type}: {said}"
             yield Link(depth, "record", found.id, text[:200])
     if len(names) > limit:
         yield Link(depth, "record", "", f"and {len(names) - limit} more")

@@ -22,16 +22,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import readme
+
 from mklang.knowledge.distil import Choice, choose
 from mklang.knowledge.home import Home
 from mklang.knowledge.log import EpisodeLog, Sync
 from mklang.knowledge.reading import read_log
-from mklang.knowledge.record import Origin
+from mklang.knowledge.record import Origin, record_line
 from mklang.knowledge.store import KnowledgeStore
 from mklang.knowledge.verifying import verify_log
 
 DATA = {"text": "the quick brown fox jumps over the lazy dog", "n": 1}
-LINE = json.dumps({"ts": "2026-12-01T00:00:00.000000+00:00", "type": "observation", "data": DATA}).encode() + b"\n"
+MARKED = {**DATA, "_akc": {"origin": "observed"}}
+LINE = record_line("2026-12-01T00:00:00.000000+00:00", "observation", MARKED)
 
 
 def now() -> datetime:
@@ -42,17 +45,33 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gigabytes", type=float, default=1.0, help="the size of the large log (1.0)")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--readme", action="store_true", help="also put the figures into benchmarks/README.md")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         return child(*options.child)
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}")
+    say(
+        f"{readme.version()}, Python {sys.version.split()[0]}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}.",
+        "",
+    )
     with tempfile.TemporaryDirectory(prefix="akc-bench-", dir=Path.cwd()) as name:
         folder = Path(name)
         appends(folder, options.rounds)
         synced(folder, options.rounds)
         large(folder, options.gigabytes)
+    if options.readme:
+        readme.put(Path(__file__).name, REPORT)
     return 0
+
+
+REPORT: list[str] = []
+
+
+def say(*lines: str) -> None:
+    """Print lines and keep them for the page."""
+    for line in lines:
+        print(line, flush=True)
+        REPORT.append(line)
 
 
 def rate(count: int, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
@@ -85,10 +104,10 @@ def appends(folder: Path, rounds: int) -> None:
     log.close()
     os.close(handle)
     ratio = statistics.median(a / b for a, b in zip(ours, floor, strict=True))
-    print(f"append, no sync: median {statistics.median(ours):,.0f}/s, best {max(ours):,.0f}/s (target 50,000/s)")
-    print(f"  by CPU time, as on a machine of its own: median {statistics.median(alone):,.0f}/s")
-    print(f"  lock, look, write, unlock alone: median {statistics.median(floor):,.0f}/s; ours is {ratio:.2f} of it")
-    print(f"  500 at a time: median {statistics.median(batched):,.0f}/s")
+    say(f"- append, no sync: median {statistics.median(ours):,.0f}/s, best {max(ours):,.0f}/s (target 50,000/s)")
+    say(f"  - by CPU time, as on a machine of its own: median {statistics.median(alone):,.0f}/s")
+    say(f"  - lock, look, write, unlock alone: median {statistics.median(floor):,.0f}/s; ours is {ratio:.2f} of it")
+    say(f"  - 500 at a time: median {statistics.median(batched):,.0f}/s")
 
 
 def synced(folder: Path, rounds: int) -> None:
@@ -107,10 +126,10 @@ def synced(folder: Path, rounds: int) -> None:
     log.close()
     os.close(handle)
     ratio = statistics.median(a / b for a, b in zip(ours, floor, strict=True))
-    print(
-        f"append, synced: {statistics.median(ours):,.0f} us, a bare synced write {statistics.median(floor):,.0f} us; "
+    say(
+        f"- append, synced: {statistics.median(ours):,.0f} us, a bare synced write {statistics.median(floor):,.0f} us; "
     )
-    print(f"  ratio, median of rounds: {ratio:.2f} (target at most 1.5)")
+    say(f"  - ratio, median of rounds: {ratio:.2f} (target at most 1.5)")
 
 
 def large(folder: Path, gigabytes: float) -> None:
@@ -131,11 +150,11 @@ def large(folder: Path, gigabytes: float) -> None:
             for _ in range(size // 10 // len(part)):
                 file.write(part)
     total = sum(path.stat().st_size for path in (home / "logs").iterdir())
-    print(f"a log of {total / 1e9:.2f} GB in 10 days:")
+    say(f"- a log of {total / 1e9:.2f} GB in 10 days:")
     for task in ("choose", "nothing", "read", "verify"):
         command = [sys.executable, __file__, "--child", task, str(home)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-        print(f"  {done.stdout.strip()}")
+        say(f"  - {done.stdout.strip()}")
 
 
 def child(task: str, path: str) -> int:

@@ -89,14 +89,14 @@ def test_an_agent_at_a_terminal_is_refused(tmp_path: Path) -> None:
     assert events(world) == ["proposed"]
 
 
-@pytest.mark.parametrize("answer", ["y", "yes", "y 000000", "Y", "", "\x04", "n", "approve"])
+@pytest.mark.parametrize("answer", ["y", "yes", "y 000000", "Y", "", "\x04", "\x03", "n", "approve"])
 def test_everything_but_the_code_that_is_shown_is_no_yes(answer: str, tmp_path: Path) -> None:
     world = made(tmp_path)
     proposed(world)
     person = Person(tmp_path, "review")
     person.read()
-    if answer == "\x04":
-        os.write(person._master, b"\x04")
+    if answer in {"\x04", "\x03"}:
+        os.write(person._master, answer.encode())
     else:
         person.type(answer)
         person.type("q")

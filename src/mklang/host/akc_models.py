@@ -69,7 +69,7 @@ def model_of(session: Session) -> str:
 
 
 @asynccontextmanager
-async def distiller(cycle: Cycle, asking: Asking, log: EpisodeLog) -> AsyncIterator[Distiller]:
+async def distiller(cycle: Cycle, asking: Asking, log: EpisodeLog, *, anew: bool) -> AsyncIterator[Distiller]:
     """A distiller with its models, which are let go of afterwards."""
     config, project = cycle.config, cycle.home.project
     paths = [
@@ -90,24 +90,25 @@ async def distiller(cycle: Cycle, asking: Asking, log: EpisodeLog) -> AsyncItera
             format=form,
             model=model_of(sessions[0]),
             prose=prose_guard(config.forbidden),
+            again_failed=anew,
         )
     finally:
         for session in sessions:
             await session.close()
 
 
-async def distil(cycle: Cycle, asking: Asking, choice: Choice) -> Distillation:
+async def distil(cycle: Cycle, asking: Asking, choice: Choice, *, anew: bool = False) -> Distillation:
     """Choose and distil. Nothing chosen: no model is loaded."""
     chosen = cycle.choose(choice)
     if not chosen.selection:
         return Distillation.nothing(chosen)
     with cycle.log() as log:
-        async with distiller(cycle, asking, log) as pipeline:
+        async with distiller(cycle, asking, log, anew=anew) as pipeline:
             return await pipeline.run(chosen)
 
 
-async def again(cycle: Cycle, asking: Asking, run: str) -> Distillation:
+async def again(cycle: Cycle, asking: Asking, run: str, *, anew: bool = False) -> Distillation:
     """Give the stored prose of a run its form anew."""
     with cycle.log() as log:
-        async with distiller(cycle, asking, log) as pipeline:
+        async with distiller(cycle, asking, log, anew=anew) as pipeline:
             return await pipeline.again(run)

@@ -21,7 +21,7 @@ import msgspec
 from mklang.errors import UsageError
 from mklang.guards import Checked, Guard, canonical
 from mklang.knowledge.echo import Echo
-from mklang.knowledge.files import make_folder
+from mklang.knowledge.files import make_folder, read_plain
 from mklang.knowledge.home import Home, seconds_stamp, utc
 from mklang.knowledge.log import REPAIR, EpisodeLog
 from mklang.knowledge.operations import Basis
@@ -178,7 +178,8 @@ def episode_lines(selection: Selection) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distiller:
     """The pipeline, put together once: two stages, their guards, limits in code, a journal for each run. ``render``
-    makes the text that the first stage is given."""
+    makes the text that the first stage is given. A stage that has used up its tries is not asked again, unless
+    ``again_failed``: then it begins anew, and what it gave before is kept beside."""
 
     home: Home
     store: KnowledgeStore
@@ -190,6 +191,7 @@ class Distiller:
     attempts: int = 3
     seconds: float = 900.0
     render: Callable[[Selection], str] = episode_lines
+    again_failed: bool = False
 
     def run_id(self, selection: Selection) -> str:
         """A run's name: decided by the records, the machines, the guards and the model."""
@@ -276,6 +278,8 @@ class Distiller:
         """One stage under its orchestrator: what passed the guard, or why nothing did."""
         stage = self.reflect if name == "reflect" else self.format
         orchestrator = self._orchestrator(name, stage, effect)
+        if self.again_failed:
+            set_failure_aside(folder / f"{name}.jsonl")
         report = await orchestrator.run([Task(name, inputs)], str(folder / f"{name}.jsonl"))
         if not report.steps:
             return f"more than {self.seconds:g} s"
@@ -340,3 +344,11 @@ class Distiller:
             self._orchestrator(name, stage).conformance()
             for name, stage in (("reflect", self.reflect), ("format", self.format))
         )
+
+
+def set_failure_aside(journal: Path) -> None:
+    """Let a stage whose journal ends in a failure begin anew; the journal is kept under another name."""
+    lines = (read_plain(journal) or b"").splitlines()
+    if lines and b'"type":"ended"' in lines[-1] and b'"status":"failed"' in lines[-1]:
+        number = sum(1 for _ in journal.parent.glob(f"{journal.stem}.failed-*"))
+        journal.rename(journal.with_name(f"{journal.stem}.failed-{number + 1}.jsonl"))

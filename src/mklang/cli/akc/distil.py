@@ -20,6 +20,7 @@ class Flags(ModelFlags):
 
     dry_run: bool
     reformat: str | None
+    again: bool
 
 
 @click.command(short_help="Layer 2 from layer 1: find what recurs, in two stages.")
@@ -29,6 +30,7 @@ class Flags(ModelFlags):
 @click.option("--generated", is_flag=True, help="Also what models wrote; such patterns say so.")
 @click.option("--dry-run", is_flag=True, help="Only say what would be given to the model, and what not.")
 @click.option("--reformat", metavar="RUN", help="Give the stored prose of a run its form anew; stage 1 is not asked.")
+@click.option("--again", is_flag=True, help="Ask anew where an earlier attempt has used up its tries.")
 @model_options
 @output_options(json_when_piped=False)
 @click.pass_obj
@@ -66,7 +68,9 @@ def command(
         )
 
         asking = Asking.of(flags)
-        found = asyncio.run(again(cycle, asking, reformat) if reformat else distil(cycle, asking, choice))
+        anew = flags["again"]
+        work = again(cycle, asking, reformat, anew=anew) if reformat else distil(cycle, asking, choice, anew=anew)
+        found = asyncio.run(work)
     if out.json:
         out.wire(_wire(found))
     else:
@@ -111,3 +115,4 @@ def _tell(found: Distillation, cycle: Cycle, out: Output, *, dry_run: bool) -> N
         case Ended.FAILED:
             out.say(out.ink(f"run {found.run}: stage '{found.stage}' gave nothing that passes", "red", bold=True))
             out.say(f"  {one_line(found.why, 300)}")
+            out.say("  the same again asks nobody; 'mklang akc distil --again' asks anew")

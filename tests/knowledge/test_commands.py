@@ -190,3 +190,36 @@ def test_outside_of_a_cycle_every_command_says_how_to_make_one(tmp_path: Path) -
     for words in (["knowledge"], ["review", "--list"], ["ledger"], ["doctor"], ["log", "verify"], ["health"]):
         done = akc(tmp_path, *words)
         assert (done.returncode, "mklang akc init" in done.stderr) == (2, True), words
+
+
+@pytest.mark.parametrize("name", ["proposals", "runs", "imports", "aside", "logs"])
+def test_a_link_in_a_folders_place_is_refused_and_nothing_is_written_behind_it(name: str, tmp_path: Path) -> None:
+    world = made(tmp_path)
+    world.happened("a")
+    asyncio.run(world.distil())
+    behind = tmp_path / "behind"
+    behind.mkdir()
+    place = world.home.root / name
+    if place.exists():
+        place.rename(tmp_path / "kept")
+    place.symlink_to(behind)
+    (tmp_path / "x.jsonl").write_text("{}\n")
+    world.format.replies = [FOUND.replace("before", "after")]
+    codes = {
+        "proposals": lambda: akc(tmp_path, "propose", "--rule", "Be kind.").returncode,
+        "runs": lambda: _raises(world),
+        "imports": lambda: akc(tmp_path, "log", "import", "x.jsonl", "--as", "jsonl").returncode,
+        "aside": lambda: akc(tmp_path, "rebuild", "--replay").returncode,
+        "logs": lambda: akc(tmp_path, "log", "append", "note", "x").returncode,
+    }
+    assert codes[name]() == 2
+    assert list(behind.iterdir()) == []
+
+
+def _raises(world: Any) -> int:
+    from mklang.errors import KnowledgeError
+
+    world.happened("new")
+    with pytest.raises(KnowledgeError):
+        asyncio.run(world.distil())
+    return 2

@@ -192,7 +192,7 @@ def test_a_commit_of_rules_that_nobody_approved_is_refused(tmp_path: Path) -> No
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/test_a.py").write_text("def test(): pass\n")
     git("add", "tests")
-    environment["CLAUDECODE"] = "1"
+    environment["CI"] = environment["CLAUDECODE"] = "1"
     assert git("commit", "-m", "x").returncode == 1
     del environment["CLAUDECODE"]
     assert git("commit", "-m", "x").returncode == 0

@@ -15,7 +15,7 @@ LIMITS = Limits(steps=1, attempts=3, seconds=600)
 
 
 async def ask(stage: Stage, guard: Guard, inputs: Mapping[str, Json], journal: Path) -> Checked[Any] | str:
-    """What passed the guard, or why nothing did. A question that was answered is not asked again; one that was not, is."""
+    """What passed the guard, or why nothing did. What was answered is not asked again; what was not is."""
     set_failure_aside(journal)
     orchestrator = Orchestrator(name=f"akc-{guard.name}", worker=stage.worker, guard=guard, limits=LIMITS)
     report = await orchestrator.run([Task(guard.name, inputs)], str(journal))

@@ -217,6 +217,7 @@ class Distiller:
         if run in self.store.state.runs and not (folder / "format.jsonl").exists():
             return Distillation(status=Ended.BEFORE, chosen=chosen, run=run)
         known = run in self.store.state.runs
+        make_folder(self.home.runs)
         make_folder(folder)
         prose = await self._stage("reflect", folder, {"episodes": self.render(selection)})
         if not isinstance(prose, Checked):
@@ -236,6 +237,7 @@ class Distiller:
         chosen = Chosen(selection=Selection((), basis.manifest), upto=basis.upto, defects=())
         if name in self.store.state.runs:
             return Distillation(status=Ended.BEFORE, chosen=chosen, run=name)
+        make_folder(self.home.runs)
         make_folder(self.home.runs / name)
         before = len(self.store.patterns)
 

@@ -27,7 +27,10 @@ def refused(path: Path, error: OSError) -> KnowledgeError:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for the owner alone. One that is there keeps its mode."""
+    """Make a folder, and those above it that are missing, for the owner alone. One that is there keeps its mode; a link
+    in its place is refused."""
+    if path.is_symlink():
+        raise KnowledgeError(f"{path}: a link; nothing was done behind it")
     if path.is_dir():
         return
     if path.parent != path:

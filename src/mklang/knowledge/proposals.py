@@ -116,6 +116,7 @@ class Proposals:
         meta = msgspec.json.format(msgspec.json.encode(proposal)) + b"\n"
         with locked(self._home.root / "decisions.lock"):
             ledger = Ledger(self._home, self._clock)
+            make_folder(self._home.proposals)
             make_folder(hidden)
             try:
                 replace_file(hidden / NEW, new)

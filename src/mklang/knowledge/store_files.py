@@ -11,9 +11,9 @@ from mklang.knowledge.home import Home
 
 def aside(home: Home, path: Path) -> Path:
     """Keep a file's bytes in ``.akc/aside``, named by their hash; returns where."""
-    data = read_plain(path) or b""
     folder = home.root / "aside"
     make_folder(folder)
+    data = read_plain(path) or b""
     kept = folder / f"{path.name}.{sha256(data).hexdigest()[:12]}"
     if not kept.exists():
         replace_file(kept, data)

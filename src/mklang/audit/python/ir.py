@@ -53,7 +53,7 @@ class Call(msgspec.Struct, array_like=True, gc=False):
 class Sink(msgspec.Struct, array_like=True, gc=False):
     """A place where a value becomes durable or is executed. ``effect`` is ``write``, ``append``, ``name`` (the value
     says which file), ``execute`` or ``log``; ``hints`` are what is known of the place written to. ``call`` is the
-    number of a call that is a sink by its last name alone: if it turns out to be a method of ours, that is looked at instead.
+    number of a call that is a sink by its last name alone: if it is a method of ours, that one is looked at.
     """
 
     node: int

@@ -16,6 +16,7 @@ from mklang.errors import KnowledgeError, UsageError
 from mklang.knowledge.habits import habits_of
 from mklang.knowledge.ledger import Event, verify
 from mklang.knowledge.proposals import Draft, resolve_target
+from mklang.knowledge.rules import rules_in
 from mklang.knowledge.terminal import AGENT_VARIABLES, Terminal, Witness, visible, with_code
 from mklang.patterns import Decision, Judge
 from tests.knowledge.world import Person, World, akc, approve, made, plain_environment
@@ -403,3 +404,35 @@ def test_a_judge_that_says_nothing_clear_says_nothing(reply: str) -> None:
 
     judge = Judge(name="j", ask=ask, verdicts=("accept", "reject"))
     assert asyncio.run(judge.decide("?")) == Decision(None, asyncio.run(judge.decide("?")).why)
+
+
+def test_several_rules_for_one_file_are_decided_one_after_the_other(tmp_path: Path) -> None:
+    world = made(tmp_path)
+    for text in ("Be kind.", "Be brief.", "Be exact."):
+        assert akc(tmp_path, "propose", "--rule", text).returncode == 0
+    person = Person(tmp_path, "review")
+    shown = person.read()
+    for _ in range(2):
+        shown = person.type(f"y {person.code_in(shown)}")
+        assert "is put up anew" in shown
+    person.type(f"y {person.code_in(shown)}")
+    assert person.leave() == 0
+    assert [one.text for one in rules_in((tmp_path / "AGENTS.md").read_text())] == [
+        "Be kind.",
+        "Be brief.",
+        "Be exact.",
+    ]
+    assert events(world).count("superseded") == 2
+    assert verify(world.home) == []
+    assert akc(tmp_path, "review", "--list").stdout == ""
+
+
+def test_a_rule_that_is_there_by_now_is_not_put_up_again(tmp_path: Path) -> None:
+    world = made(tmp_path)
+    for _ in range(2):
+        assert akc(tmp_path, "propose", "--rule", "Be kind.").returncode == 0
+    approve_first = Person(tmp_path, "review")
+    approve_first.type(f"y {approve_first.code_in(approve_first.read())}")
+    assert approve_first.leave() == 1
+    assert "is in the file already" in approve_first.seen
+    assert events(world).count("approved") == 1

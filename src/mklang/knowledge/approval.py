@@ -78,6 +78,22 @@ class Approvals:
         """The ledger as it is now."""
         return Ledger(self._home, self._clock).rows
 
+    def supersede(self, name: str, successor: str) -> Row:
+        """Write down that a proposal was made anew. Raises ``NotApproved`` when it is decided already."""
+        with locked(self._home.root / "decisions.lock"):
+            ledger = Ledger(self._home, self._clock)
+            proposal, stored = read_proposal(self._home, name, ledger.rows)
+            if ledger.last_event(name) not in OPEN:
+                raise NotApproved(f"proposal {name} is decided already")
+            row = new_row(
+                Event.SUPERSEDED,
+                name,
+                target=proposal.target,
+                base_sha=proposal.base_sha,
+                new_sha=sha_of(stored),
+            )
+            return ledger.append(msgspec.structs.replace(row, why=successor))
+
     def settle(self) -> list[Row]:
         """Find out what became of a yes whose end was never recorded, and write that down."""
         with locked(self._home.root / "decisions.lock"):

@@ -37,6 +37,8 @@ class Event(Enum):
     """The intended write did not happen; the proposal is open again."""
     REJECTED = "rejected"
     HELD = "held"
+    SUPERSEDED = "superseded"
+    """Its file has changed, and the same change was put up anew; ``why`` names the new proposal."""
 
 
 OPEN = frozenset({Event.PROPOSED, Event.HELD, Event.ABANDONED})

@@ -79,6 +79,19 @@ class Promoter:
         draft = Draft(kind="rule", why=why, lineage=lineage, summary=summary, rules=(rule.id,), judge=judge)
         return self.proposals.make(target, content, draft)
 
+    def anew(self, old: Proposal, stored: bytes) -> Proposal:
+        """Propose the same rule, or its removal, for the file as it is now. Raises ``UsageError`` for a proposal of
+        something else, and when the file has the rule already or no longer."""
+        if old.kind not in {"rule", "remove-rule"} or len(old.rules) + len(old.removed) != 1:
+            raise UsageError(f"{old.target} has changed since {old.id} was made; propose it again, or reject it")
+        text = _text(self.home, old.target)
+        changed = (
+            with_rule(text, make_rule(_said(stored, old.rules[0]))) if old.rules else without_rule(text, old.removed[0])
+        )
+        names = Draft.__struct_fields__
+        draft = Draft(**{name: getattr(old, name) for name in names})
+        return self.proposals.make(old.target, self.guard.check(changed), draft)
+
     def propose_removal(self, active: Active, *, why: str) -> Proposal:
         """Propose to take a rule out of its file. Raises ``UsageError`` when it is not there as it was written."""
         content = self.guard.check(without_rule(_text(self.home, active.target), active.rule.id))
@@ -90,6 +103,11 @@ class Promoter:
         )
         draft = Draft(kind="remove-rule", why=why, lineage=patterns, summary=summary, removed=(active.rule.id,))
         return self.proposals.make(active.target, content, draft)
+
+
+def _said(stored: bytes, rule: str) -> str:
+    """The text of a rule in the file that a proposal would have made."""
+    return next(one.text for one in rules_in(stored.decode()) if one.id == rule)
 
 
 def resting_on(rules: Iterable[Active], gone: Iterable[str]) -> list[Active]:

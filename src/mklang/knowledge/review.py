@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mklang.errors import GuardRefused, KnowledgeError
+from mklang.errors import GuardRefused
 from mklang.knowledge.approval import Approvals, Verdict
 from mklang.knowledge.home import Home
 from mklang.knowledge.ledger import Event, Row
+from mklang.knowledge.promotion import Promoter
 from mklang.knowledge.proposals import (
     Proposal,
     difference,
@@ -34,6 +35,7 @@ class Reviewing:
 
     home: Home
     approvals: Approvals
+    promoter: Promoter
     terminal: Terminal
     actor: str
     nonce: Callable[[], str]
@@ -41,12 +43,12 @@ class Reviewing:
     sign: Callable[[str, str], str] | None = None
 
     def one(self, name: str) -> Row | None:
-        """Go through one proposal; None when the person left without deciding. Raises ``KnowledgeError`` for one that
+        """Go through one proposal; None when the person left without deciding. Raises ``HostError`` for one that
         cannot be reviewed."""
         proposal, content = read_proposal(self.home, name, self.approvals.rows())
         old = read_target(resolve_target(self.home, proposal.target))
         if sha_of(old) != proposal.base_sha:
-            raise KnowledgeError(f"{proposal.target} has changed since {name} was made; propose it again, or reject it")
+            return self._anew(proposal, content)
         full = needs_person(proposal)
         while True:
             code, begun = self._show(proposal, old, content, full=full)
@@ -67,6 +69,13 @@ class Reviewing:
                     return row
             else:
                 self.terminal.say(self._why_not(word))
+
+    def _anew(self, old: Proposal, stored: bytes) -> Row | None:
+        """The file has changed: a rule is put up anew for the file as it is, anything else has to be by who made it."""
+        new = self.promoter.anew(old, stored)
+        self.approvals.supersede(old.id, new.id)
+        self.terminal.say(f"{old.target} has changed since {old.id} was made; it is put up anew as {new.id}")
+        return self.one(new.id)
 
     def _why_not(self, word: str) -> str:
         if word == "y":

@@ -10,7 +10,7 @@ import click
 
 from mklang.cli.exit_codes import ExitCode
 from mklang.cli.output import Output, one_line, output_options
-from mklang.errors import KnowledgeError, UsageError
+from mklang.errors import HostError, UsageError
 from mklang.host.akc import Cycle, open_cycle, person
 from mklang.knowledge.ledger import Event
 from mklang.knowledge.proposals import read_waiting, waiting
@@ -41,6 +41,7 @@ def command(told: str | None, names: tuple[str, ...], *, key: str | None, listed
         reviewing = Reviewing(
             home=cycle.home,
             approvals=approvals,
+            promoter=cycle.promoter(),
             terminal=terminal,
             actor=person(),
             nonce=cycle.seam.nonce,
@@ -66,7 +67,7 @@ def _go_through(reviewing: Reviewing, names: tuple[str, ...]) -> int:
     for name in names:
         try:
             row = reviewing.one(name)
-        except KnowledgeError as error:
+        except HostError as error:
             terminal.say(str(error))
             failed = True
             continue

@@ -32,6 +32,7 @@ def test_a_distillation_that_fails_says_which_stage_and_keeps_the_prose(
     done = akc(tmp_path, "distil")
     assert done.returncode == 1
     assert "stage 'format' gave nothing that passes" in done.stdout and "the line is down" in done.stdout
+    assert "form: lines" in done.stdout
     asked = answer_with(monkeypatch, {"reflect": "other prose", "format": FOUND})
     failed = told(tmp_path, "distil")
     assert (failed["status"], failed["stage"], asked.asked) == ("failed", "format", [])  # its attempts are used up

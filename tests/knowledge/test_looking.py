@@ -70,6 +70,7 @@ def test_the_cycle_tells_itself_by_its_patterns(tmp_path: Path) -> None:
         assert part in shown
     assert "mklang.knowledge.approval alone" in shown
     assert "none: the operator supplies them" in shown
+    assert "unclear" not in shown
     found = json.loads(akc(tmp_path, "describe", "--format", "json").stdout)
     assert [one["pattern"].split()[0] for one in found["pipelines"]] == [
         "filter",

@@ -298,6 +298,7 @@ class Distiller:
             limits=Limits(steps=1, attempts=self.attempts, seconds=self.seconds),
             effect=effect,
             repeatable=True,
+            filter=selecting(Choice(), Echo(())),
         )
 
     def _basis(self, chosen: Chosen, run: str, prose: Checked[str], found: Checked[Any]) -> Basis:

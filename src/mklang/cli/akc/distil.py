@@ -12,6 +12,7 @@ from mklang.cli.exit_codes import ExitCode
 from mklang.cli.model_flags import ModelFlags, model_options
 from mklang.cli.output import Output, one_line, output_options
 from mklang.host.akc import Cycle, open_cycle
+from mklang.knowledge.config import Form
 from mklang.knowledge.distil import Choice, Distillation, Ended
 
 
@@ -115,4 +116,6 @@ def _tell(found: Distillation, cycle: Cycle, out: Output, *, dry_run: bool) -> N
         case Ended.FAILED:
             out.say(out.ink(f"run {found.run}: stage '{found.stage}' gave nothing that passes", "red", bold=True))
             out.say(f"  {one_line(found.why, 300)}")
+            if found.stage == "format" and cycle.config.form is Form.JSON:
+                out.say("  a small model may do better with 'form: lines' in .akc/config.yaml")
             out.say("  the same again asks nobody; 'mklang akc distil --again' asks anew")

@@ -118,6 +118,14 @@ def test_replacing_a_file_of_the_project_is_for_the_approval_alone() -> None:
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "replace_file":
                 targets.setdefault(path.name, set()).add(ast.unparse(node.args[0]))
     assert targets.pop("approval.py") == {"path"}
-    inside = {"self.home.knowledge", "home.operations", "home.knowledge", "file", "kept", "hidden / NEW"}
+    inside = {
+        "self.home.knowledge",
+        "home.operations",
+        "home.knowledge",
+        "file",
+        "kept",
+        "ledger_of(home)",
+        "hidden / NEW",
+    }
     inside |= {"hidden / DIFF", "hidden / META"}
     assert set().union(*targets.values()) <= inside

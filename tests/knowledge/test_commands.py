@@ -224,3 +224,29 @@ def _raises(world: Any) -> int:
     with pytest.raises(KnowledgeError):
         asyncio.run(world.distil())
     return 2
+
+
+def test_a_stocktake_of_the_reference_spares_what_has_not_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\n---\nSkill {name}.\n")
+    mtime = (tmp_path / "skills/a/SKILL.md").stat().st_mtime
+    theirs = {
+        "evaluated_at": "2025-11-30T09:15:00Z",
+        "mode": "full",
+        "skills": {"a": {"path": "skills/a/SKILL.md", "verdict": "Keep", "reason": "used daily", "mtime": mtime}},
+    }
+    (tmp_path / "results.json").write_text(json.dumps(theirs))
+    opinion = {"skills/b/SKILL.md": {"verdict": "Retire", "reason": "nobody calls it"}}
+    asked = answer_with(monkeypatch, {"curate": json.dumps(opinion)})
+    done = akc(tmp_path, "curate", "--ledger", "results.json")
+    assert done.stdout == "Keep: skills/a/SKILL.md: used daily\nRetire: skills/b/SKILL.md: nobody calls it\n"
+    ours = json.loads((tmp_path / ".akc/curation.json").read_text())
+    assert [ours["skills"][name]["verdict"] for name in ("a", "b")] == ["Keep", "Retire"]
+    assert akc(tmp_path, "curate").stdout == done.stdout  # nothing has changed, and nobody is asked
+    assert len(asked.asked) == 1
+    (tmp_path / "results.json").write_text("[]")
+    assert akc(tmp_path, "curate", "--ledger", "results.json").returncode == 2

@@ -9,6 +9,11 @@ import tempfile
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No example fails for being slow: how fast this machine is at the moment is not what a property is about.
+settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 _SECRET = ("_API_KEY", "_KEY", "_TOKEN")
 _real_connect = socket.socket.connect

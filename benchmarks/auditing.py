@@ -68,7 +68,8 @@ def audit(folder: Path, cache: Path) -> list[tuple[str, tuple[float, float]]]:
     environment = os.environ | {"MKLANG_CACHE_DIR": str(cache)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "mklang.cli.main", "audit", str(folder)]
-    changed = max(sorted(folder.rglob("*.py"))[:20], key=lambda file: file.stat().st_size)
+    by_size = sorted(folder.rglob("*.py"), key=lambda file: (file.stat().st_size, file))
+    changed = by_size[len(by_size) // 2]
 
     def cold() -> tuple[float, float]:
         shutil.rmtree(cache, ignore_errors=True)
@@ -90,7 +91,7 @@ def guard() -> tuple[int, float]:
     """Bytes of a JSON text, and microseconds a compiled guard takes to check it."""
     item = {"type": "object", "properties": {"name": {"type": "string"}, "score": {"type": "number"}}}
     schema = {"type": "object", "required": ["items"], "properties": {"items": {"type": "array", "items": item}}}
-    compiled = Guard(schema=schema, bounds=Bounds(bytes=10_000), forbidden=["ignore previous"])
+    compiled = Guard(name="items", schema=schema, bounds=Bounds(bytes=10_000), forbidden=["ignore previous"])
     text = json.dumps({"items": [{"name": f"pattern number {number}", "score": number / 7} for number in range(17)]})
     best = float("inf")
     for _ in range(20):

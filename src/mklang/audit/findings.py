@@ -29,6 +29,8 @@ TITLES: Mapping[str, tuple[Severity, str]] = MappingProxyType(
 )
 """The codes of an audit: permanent, with how much each matters."""
 
+NO_REASON = "the comment that should silence this gives no reason"
+
 
 @dataclass(frozen=True, slots=True)
 class Point:

@@ -7,12 +7,13 @@ is reported once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from mklang.analysis.suppress import Suppression, read_suppressions
 from mklang.audit.describe import Described, describe
-from mklang.audit.findings import AuditFinding, ordered
+from mklang.audit.findings import NO_REASON, AuditFinding, ordered
 from mklang.audit.machines import Audit, Protection
 from mklang.audit.python import PythonReport
 from mklang.diagnostics import Diagnostic, Severity, in_order
@@ -34,12 +35,17 @@ class Looking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """What an audit gave. ``problems`` are files that could not be looked at: about them nothing is known."""
+    """What an audit gave. ``problems`` are files that could not be looked at: about them nothing is known.
+
+    ``silenced`` findings in machines have a comment with a reason, ``known`` ones are in a baseline.
+    """
 
     findings: tuple[AuditFinding, ...]
     problems: tuple[Diagnostic, ...]
     machines: int
     described: tuple[Described, ...] = ()
+    silenced: int = 0
+    known: int = 0
     python: PythonReport | None = None
 
     @property
@@ -70,12 +76,31 @@ def audit(paths: Iterable[str], looking: Looking | None = None) -> AuditReport:
         audited = Audit(machines, protection)
         findings += audited.findings()
         described[machine.source_name] = describe(audited, machine.name)
+    found = ordered(findings)
+    loud = tuple(_loud(found, shelf))
     return AuditReport(
-        findings=ordered(findings),
+        findings=loud,
+        silenced=len(found) - len(loud),
         problems=in_order(set(problems)),
         machines=len(described),
         described=tuple(described.values()),
     )
+
+
+def _loud(found: Iterable[AuditFinding], shelf: Shelf) -> Iterator[AuditFinding]:
+    """The findings that no comment ``# mklang: ignore[CODE] reason`` silences; without a reason it silences nothing."""
+    comments: dict[str, tuple[Suppression, ...]] = {}
+    for one in found:
+        if one.path not in comments:
+            comments[one.path] = read_suppressions(shelf.read(shelf.name(one.path)).source)
+        fitting = [
+            comment.reason
+            for comment in comments[one.path]
+            if comment.lines is not None and one.line in comment.lines
+            if one.code in {listed.code for listed in comment.codes}
+        ]
+        if not any(fitting):
+            yield replace(one, hint=NO_REASON) if fitting else one
 
 
 def _files(paths: Iterable[str]) -> Iterator[str]:

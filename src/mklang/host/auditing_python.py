@@ -33,6 +33,11 @@ class PythonLooking:
 def audited(paths: Sequence[str], looking: Looking, python: PythonLooking, *, described: bool) -> AuditReport:
     """Everything in these files and folders: machines and Python. Raises ``UsageError`` as the two do."""
     report = audit([path for path in paths if not path.endswith(PYTHON)], looking)
+    known = _baseline(paths, python)
+    if known:
+        listed = read_baseline(known)
+        kept = tuple(one for one in report.findings if fingerprint(one) not in listed)
+        report = replace(report, findings=kept, known=len(report.findings) - len(kept))
     chosen = [path for path in paths if path.endswith(PYTHON) or Path(path).is_dir()]
     if not chosen:
         return report
@@ -52,14 +57,25 @@ def audit_python_in(paths: Sequence[str], looking: PythonLooking | None = None) 
     missing = next((path for path in paths if not Path(path).exists()), None)
     if missing is not None:
         raise UsageError(f"there is no file or folder '{missing}'")
-    first = Path(paths[0]).resolve()
-    root = first if first.is_dir() else first.parent
+    root = _root(paths)
     options = find_options(root)
     only = changed_files(root, said.changed) if said.changed else None
     store = _store(paths) if said.cached else None
     report = audit_python(paths, options, store=store, everything=said.everything, only=only)
-    known = said.baseline or (str(root / options.baseline) if options.baseline else "")
+    known = _baseline(paths, said)
     return without_known(report, known) if known else report
+
+
+def _root(paths: Sequence[str]) -> Path:
+    first = Path(paths[0]).resolve()
+    return first if first.is_dir() else first.parent
+
+
+def _baseline(paths: Sequence[str], said: PythonLooking) -> str:
+    """The baseline that was named, else the project's."""
+    root = _root(paths)
+    own = "" if said.baseline else find_options(root).baseline
+    return said.baseline or (str(root / own) if own else "")
 
 
 def cache_folder() -> Path:

@@ -130,3 +130,26 @@ def test_a_loop_that_only_a_judge_leaves_is_told_to_have_the_budget_only(capsys:
     _, wire = audited("loop.mkl", "--describe", capsys=capsys)
     review = {entry["question"]: entry["because"] for entry in wire["described"][0]["review"]}
     assert "the budget only" in review["who ends the loop?"]
+
+
+@pytest.mark.parametrize(("reason", "silent"), [("a person reads it first", True), ("", False)])
+def test_a_comment_in_a_machine_silences_only_with_a_reason(
+    reason: str, silent: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (found,) = audited("flows/chain.mkl", capsys=capsys)[1]["findings"]
+    lines = CHAIN.splitlines()
+    indent = lines[found["line"] - 1][: -len(lines[found["line"] - 1].lstrip())]
+    lines.insert(found["line"] - 1, f"{indent}# mklang: ignore[AK102] {reason}".rstrip())
+    Path("flows/chain.mkl").write_text("\n".join(lines) + "\n")
+    code, wire = audited("flows/chain.mkl", capsys=capsys)
+    assert (code == 0, wire["summary"]["silenced"]) == (silent, int(silent))
+    main(["lint", "flows/chain.mkl", "--format", "json"])
+    assert "suppression-unknown" not in capsys.readouterr().out
+
+
+def test_a_baseline_holds_what_is_known_of_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "flows", "--write-baseline", "known.json"]) == 0
+    capsys.readouterr()
+    Path("flows/chain.mkl").write_text(f"# one more line\n{CHAIN}")
+    code, wire = audited("flows", "--baseline", "known.json", capsys=capsys)
+    assert (code, wire["findings"], wire["summary"]["known"]) == (0, [], 1)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mklang.audit.findings import AuditFinding, ordered
+from mklang.audit.findings import NO_REASON, AuditFinding, ordered
 from mklang.audit.python.files import python_files
 from mklang.audit.python.findings import Reporter
 from mklang.audit.python.ir import Header
@@ -20,7 +20,6 @@ from mklang.diagnostics import Diagnostic
 from mklang.source import Span
 
 ALLOWED = "AK901"
-_NO_REASON = "the comment that should silence this gives no reason"
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ def _silence(found: tuple[AuditFinding, ...], project: Project) -> tuple[list[Au
             if one.code in codes and line in {one.line, one.line - 1}
         ]
         if not any(fitting):
-            loud.append(replace(one, hint=_NO_REASON) if fitting else one)
+            loud.append(replace(one, hint=NO_REASON) if fitting else one)
     return loud, len(found) - len(loud)
 
 

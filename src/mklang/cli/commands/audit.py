@@ -92,7 +92,8 @@ def _wire(report: AuditReport, *, ok: bool, described: bool) -> dict[str, object
         "ok": ok,
         "findings": [found.to_wire() for found in report.findings],
         "diagnostics": [found.to_wire() for found in report.problems],
-        "summary": {"machines": report.machines, "findings": len(report.findings), "unread": len(report.problems)},
+        "summary": {"machines": report.machines, "findings": len(report.findings), "unread": len(report.problems)}
+        | {"silenced": report.silenced, "known": report.known},
     }
     if report.python is not None:
         wire["python"] = report.python.counts()
@@ -115,6 +116,8 @@ def _print(report: AuditReport, out: Output, *, described: bool) -> None:
     if report.python is not None and report.python.files:
         machines = f"{_files(report.python)}{f' and {machines}' if report.machines else ''}"
     out.say(f"{machines} audited: {', '.join(words)}{unread}")
+    if report.silenced or report.known:
+        out.say(f"in machines: {report.silenced} silenced with a reason, {report.known} known from the baseline")
     if report.python is not None and report.python.files:
         out.say(_beside(report.python))
 

@@ -24,6 +24,7 @@ Fix: unsafe. The hint names the closest code; only the author knows which one wa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from mklang.analysis.codes import FAMILIES, FAMILY_OF
@@ -34,13 +35,17 @@ from mklang.analysis.words import Names
 from mklang.diagnostics import Severity
 from mklang.lang.findings import shorten
 
+_AUDITS = re.compile(r"AK[0-9]{3}")
+"""Codes of ``mklang audit``, which reads such comments itself."""
+
 
 def find(subject: Subject) -> Iterator[Finding]:
     """Every code in a comment that is neither a rule's nor a family's."""
     names = Names((*FAMILY_OF, *sorted(FAMILIES)))
     for suppression in subject.suppressions:
         for listed in suppression.codes:
-            if listed.code not in FAMILY_OF and listed.code not in FAMILIES:
+            known = listed.code in FAMILY_OF or listed.code in FAMILIES or _AUDITS.fullmatch(listed.code)
+            if not known:
                 hint = names.hint(listed.code, "'mklang explain' lists the codes")
                 yield Finding(Spot("", listed.span), f"there is no code '{shorten(listed.code)}'", hint)
 

@@ -38,7 +38,7 @@ akc-demo: $(DEMO) ## Go once around the knowledge cycle on the embedded model; i
 install: $(DEV) ## Set up the virtual environment for development
 
 test: $(DEV) ## Run the test suite (and note coverage for `make check`)
-	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=
 
 static: $(DEV) ## Lint, format check, types, layers, and our own audit
 	$(BIN)/ruff check .

@@ -54,6 +54,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict[str, An
     return asked
 
 
+@pytest.mark.rule("L113")
 def test_resume_takes_the_choice_from_the_journal(chosen: list[dict[str, Any]], tmp_path: Path) -> None:
     assert json.loads(Path("kept.jsonl").read_text().splitlines()[0])["answered_by"] == {
         "config": str(tmp_path / "models.yaml")
@@ -98,7 +99,7 @@ def test_a_machine_whose_file_is_gone_goes_on_as_it_was(waiting: list[str], caps
     assert capsys.readouterr().out == "3\n"
 
 
-@pytest.mark.rule("W25")
+@pytest.mark.rule("L113", "W25")
 def test_a_missing_file_and_a_changed_machine_are_told_apart(
     waiting: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

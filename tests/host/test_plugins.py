@@ -80,6 +80,7 @@ def told(plugins: Plugins) -> list[str]:
     return [problem.message for problem in plugins.problems]
 
 
+@pytest.mark.rule("L22")
 def test_nothing_is_imported_that_nobody_allowed(site: Site) -> None:
     site.install("evil", "1.0", {"mklang.tools": {"evil": "evil:tool"}})
     site.module("evil", "raise SystemExit('imported')")

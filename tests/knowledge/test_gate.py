@@ -34,6 +34,9 @@ REFUSED = [
     {"tool_name": "Write", "tool_input": {"file_path": ".akc/knowledge.json"}},
     {"tool_name": "mcp__fs__write_file", "tool_input": {"path": "skills/x/SKILL.md"}},
     {"tool_name": "mcp__fs__move", "tool_input": {"source": "a", "destination": "rules/a.md"}},
+    {"tool_name": "ReadAndWrite", "tool_input": {"path": "CLAUDE.md"}},
+    {"tool_name": "MultiEdit", "tool_input": {"edits": [{"file_path": "CLAUDE.md"}]}},
+    {"tool_name": "exec", "tool_input": {"cmd": "rm CLAUDE.md"}},
     {"tool_name": "apply_patch", "tool_input": {"input": "*** Begin Patch\n*** Update File: CLAUDE.md\n+x\n"}},
     {"tool_name": "shell", "tool_input": {"command": ["bash", "-lc", "echo x >> CLAUDE.md"]}},
     *map(
@@ -56,6 +59,11 @@ REFUSED = [
             "echo 'unfinished > CLAUDE.md",
             "prettier --write CLAUDE.md",
             "git commit --no-verify -m x",
+            "$(echo rm) CLAUDE.md",
+            "echo x > CLAUDE.m*",
+            "cp a CLAUDE.{md,txt}",
+            "cat > $PWD/CLAUDE.md",
+            'echo x > ./CLAUDE.m"d"',
             "echo x\ncp a CLAUDE.md",
             "cat a#b > CLAUDE.md",
             "echo hi # > notes\nrm CLAUDE.md",
@@ -150,7 +158,20 @@ def test_the_hook_says_no_as_agents_understand_it(tmp_path: Path) -> None:
     assert (free.returncode, free.stdout) == (0, "")
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[]", "{}", '{"tool_name": 1, "tool_input": {}}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '{"tool_name": "Write", "tool_input": {"file_path": ["CLAUDE.md"]}}',
+        '{"tool_name": "Write", "tool_input": {"file_path": "CLAUDE.md\\u0000"}}',
+        '{"tool_name": "Bash", "tool_input": {"command": {"x": 1}}}',
+        "no json",
+        "[]",
+        "{}",
+        '{"tool_name": 1, "tool_input": {}}',
+        "[" * 100_000,
+    ],
+)
 def test_what_cannot_be_read_is_refused(text: str, tmp_path: Path) -> None:
     made(tmp_path)
     done = hooked(tmp_path, text)

@@ -68,9 +68,12 @@ def test_whatever_stands_in_a_day_good_records_around_it_are_read(garbage: list[
 @given(st.text(max_size=300))
 def test_no_command_crashes_the_gate_and_reading_stays_free(command: str) -> None:
     gate = AgentGate(project=Path("/p"), home=Path("/p/.akc"))
-    gate.refuse({"tool_name": "Bash", "tool_input": {"command": command}})
+    try:
+        gate.refuse({"tool_name": "Bash", "tool_input": {"command": command}})
+    except ValueError as error:  # which the command takes for a no
+        assert "NUL" in str(error)
     written = {"tool_name": "Bash", "tool_input": {"command": f"echo x > CLAUDE.md # {command}"}}
-    if "'" not in command and '"' not in command and "\\" not in command:
+    if "\0" not in command and "'" not in command and '"' not in command and "\\" not in command:
         assert gate.refuse(written) is not None
 
 

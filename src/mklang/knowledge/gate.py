@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,11 @@ _PATHS = ("file_path", "notebook_path", "path", "target", "target_file", "filena
 _LOOKS = re.compile(
     r"^(?:read|view|get|list|ls|glob|grep|search|find|fetch|cat|open|stat|lsp|task|todo)", re.IGNORECASE
 )
+_CHANGES = re.compile(
+    r"write|edit|create|delete|remove|update|move|rename|save|patch|append|apply|put|set_", re.IGNORECASE
+)
+_COMMANDS = ("command", "cmd")
+_CODE = ("script", "code")
 _PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?|--- (?:a/)?|\*\*\* Move to: )(.+)$", re.M
 )
@@ -162,16 +167,27 @@ class AgentGate:
         if not isinstance(name, str) or not isinstance(given, dict):
             raise ValueError("a hook's event has a 'tool_name' and a map 'tool_input'")
         cwd = Path(str(event.get("cwd") or self.project))
-        command = given.get("command")
-        if isinstance(command, list):
-            command = shlex.join(str(part) for part in command)
-        if isinstance(command, str) and not _is_patch(command):
-            return next(self._in_shell(command, cwd), None)
+        for words in (_WORD.findall(given[key]) for key in _CODE if isinstance(given.get(key), str)):
+            refusal = next((one for word in words for one in self._guarded(word, cwd)), None)
+            if refusal is not None:
+                return refusal
+        for key in _COMMANDS:
+            command = given.get(key)
+            if isinstance(command, list):
+                command = shlex.join(str(part) for part in command)
+            if command is not None and not isinstance(command, str):
+                raise ValueError(f"'{key}' is a command, so a text or a list of texts")
+            refusal = next(self._in_shell(command, cwd), None) if command and not _is_patch(command) else None
+            if refusal is not None:
+                return refusal
         return next(self._in_tool(name, given, cwd), None)
 
     def _in_tool(self, name: str, given: Mapping[str, Any], cwd: Path) -> Iterator[Refusal]:
-        if _LOOKS.match(name.rsplit("__", 1)[-1]):
+        word = name.rsplit("__", 1)[-1]
+        if _LOOKS.match(word) and not _CHANGES.search(word):
             return
+        if any(key in _PATHS and not isinstance(value, str) for key, value in given.items()):
+            raise ValueError("a path is a text")
         for value in _strings(given):
             if _is_patch(value):
                 for path in _PATCHED.findall(value):
@@ -227,11 +243,13 @@ class AgentGate:
                 yield from (one for one in self._guarded(part, cwd) if writes or one.stake != "evidence")
 
     def _guarded(self, text: str, cwd: Path) -> Iterator[Refusal]:
-        """A refusal when a path, as written or where its links lead, holds what is guarded."""
-        if not text or text.startswith("-") or "\0" in text:
+        """A refusal when a path, as written, as a pattern, or where its links lead, holds what is guarded."""
+        if not text or text.startswith("-"):
             return
-        literal = Path(os.path.normpath(cwd / os.path.expanduser(text)))  # noqa: PTH111 - a text of a shell
-        for path in {literal, _resolved(literal)}:
+        if "\0" in text:
+            raise ValueError("a path holds a NUL")
+        meant = [Path(os.path.normpath(cwd / os.path.expanduser(one))) for one in _unbraced(text)]  # noqa: PTH111 - a text of a shell
+        for path in dict.fromkeys(path for one in meant for found in (one, *_globbed(one)) for path in _ways(found)):
             stake = self.stake(path)
             if stake in self.stakes:
                 shown = path.relative_to(self.project) if path.is_relative_to(self.project) else path
@@ -278,17 +296,21 @@ def _tokens(command: str) -> Iterator[str]:
 
 
 def _commands(tokens: Iterable[str], command: str) -> Iterator[list[str]]:
-    """The simple commands of a line; also those in ``$(…)`` and backquotes."""
+    """The simple commands of a line, also those in brackets and backquotes. What stands behind a bracket goes on with
+    the command that it was opened in."""
     words: list[str] = []
-    for token in tokens:
-        if token and not token.strip(";&|()\n"):
-            if words:
-                yield words
+    outer: list[list[str]] = []
+    for part in tokens:
+        if not part or part.strip(";&|()\n"):
+            words.append(part)
+        elif part == "(":
+            outer.append(words)
             words = []
         else:
-            words.append(token)
-    if words:
-        yield words
+            if words:
+                yield words
+            words = outer.pop() if part == ")" and outer else []
+    yield from (left for left in (words, *outer) if left)
     for inner in re.findall(r"`([^`]+)`", command):
         yield inner.split()
 
@@ -315,8 +337,27 @@ def _strings(value: Any) -> Iterator[str]:
     return (text for _, text in _pairs(value))
 
 
-def _resolved(path: Path) -> Path:
+def _unbraced(text: str) -> list[str]:
+    """A word with its first braces written out, as a shell does."""
+    found = re.search(r"\{([^{}]*,[^{}]*)\}", text)
+    if not found:
+        return [text]
+    return [f"{text[: found.start()]}{part}{text[found.end() :]}" for part in found[1].split(",")]
+
+
+def _globbed(path: Path) -> list[Path]:
+    """What is there of a pattern."""
+    if not re.search(r"[*?\[]", str(path)):
+        return []
     try:
-        return path.resolve()
+        return list(islice(Path(path.anchor).glob(str(path.relative_to(path.anchor))), 500))
+    except (OSError, ValueError, NotImplementedError):
+        return []
+
+
+def _ways(path: Path) -> tuple[Path, ...]:
+    """A path as it is written, and where its links lead."""
+    try:
+        return path, path.resolve()
     except (OSError, RuntimeError):
-        return path
+        return (path,)

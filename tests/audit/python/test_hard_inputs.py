@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -133,6 +134,15 @@ def test_comments_of_nothing_but_spaces_are_read_in_one_go(tmp_path: Path) -> No
     odd = f"#{spaces}mklang:{spaces}\n# mklang: ignore{spaces}[\n# mklang: ignore[{spaces}\n"
     (tmp_path / "spaces.py").write_text(f"{ASK}{odd}def main():\n{silenced}")
     assert audit_python([str(tmp_path)]).silenced == 1
+
+
+def test_what_is_no_file_is_neither_waited_for_nor_gone_round_in(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(ASK + _main("x = ask('x')"))
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "round").symlink_to(tmp_path)
+    (tmp_path / "nowhere.py").symlink_to(tmp_path / "gone.py")
+    report = audit_python([str(tmp_path), str(tmp_path / "pipe.py")])
+    assert (report.files, len(report.findings)) == (1, 1)
 
 
 def test_an_audit_that_comes_to_its_limit_says_so(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def python_files(paths: Sequence[str], exclude: Iterable[str] = ()) -> list[Sour
 
 
 def _alone(path: str) -> Iterator[tuple[str, str]]:
-    if path.endswith((".py", ".pyi")):
+    if path.endswith((".py", ".pyi")) and Path(path).is_file():
         yield path, os.path.realpath(path)
 
 
@@ -49,7 +49,7 @@ def _walk(folder: str, real: str) -> Iterator[tuple[str, str]]:
         if entry.is_dir(follow_symlinks=False):
             if name[0] != "." and name not in _SKIPPED and not name.endswith(".egg-info"):
                 yield from _walk(path, f"{real}/{name}")
-        elif name.endswith(".py"):
+        elif name.endswith(".py") and entry.is_file():  # a pipe would be waited for
             yield path, os.path.realpath(path) if entry.is_symlink() else f"{real}/{name}"
 
 

@@ -156,6 +156,7 @@ def test_a_proposal_that_was_altered_or_decided_is_refused(tmp_path: Path) -> No
     (tmp_path / "CLAUDE.md").unlink()  # and not even when the base is the same again
     person = Person(tmp_path, "review", name)
     person.type(f"y {person.code_in(person.read())}")
+    assert person.leave() == 1
     assert "decided already" in person.seen
     assert not (tmp_path / "CLAUDE.md").exists()
 
@@ -297,7 +298,9 @@ def test_a_signature_is_asked_for_and_must_be_of_these_bytes_by_a_known_key(tmp_
     (tmp_path / "signers").write_text(f"{person()} {(keys / 'mine.pub').read_text()}")
     world = made(tmp_path, config="signers: signers\n")
     proposed(world)
-    assert "give --key" in Person(tmp_path, "review").read()
+    without = Person(tmp_path, "review")
+    assert without.leave() == 2
+    assert "give --key" in without.seen
     wrong = Person(tmp_path, "review", "--key", str(keys / "other"))
     wrong.type(f"y {wrong.code_in(wrong.read())}")
     assert wrong.leave() == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import pty
 import re
 import select
 import subprocess
@@ -121,6 +120,10 @@ def plain_environment(**more: str) -> dict[str, str]:
 
 
 PROMPT = b"decide> "
+_SIT_DOWN = (
+    "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR));"  # the first terminal a session opens controls it
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+)
 
 
 class Person:
@@ -135,11 +138,13 @@ class Person:
     ) -> None:
         """``script`` is a Python program to sit in front of instead."""
         self.seen = ""
-        self.process, self._master = pty.fork()
-        if self.process == 0:
-            os.chdir(folder)
-            command = [sys.executable, *(script or ["-m", "mklang.cli.main", "akc", *arguments])]
-            os.execve(sys.executable, command, environment or plain_environment())
+        self._master, slave = os.openpty()
+        command = [sys.executable, "-c", _SIT_DOWN, *(script or ["-m", "mklang.cli.main", "akc", *arguments])]
+        environ = environment or plain_environment()
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environ, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+        )
+        os.close(slave)
 
     def read(self) -> str:
         """What the terminal shows up to the next question, or to the end."""
@@ -167,9 +172,9 @@ class Person:
         """Wait for the end; the exit code."""
         while self.read():
             pass
-        _, status = os.waitpid(self.process, 0)
+        code = self.process.wait()
         os.close(self._master)
-        return os.waitstatus_to_exitcode(status)
+        return code
 
     @staticmethod
     def code_in(text: str) -> str:

@@ -71,3 +71,14 @@ def check_of(guard: Guard, value: Json, place: str) -> Check:
         out_sha=receipt.out_sha,
         bytes=receipt.bytes,
     )
+
+
+# changed
+# changed
+# changed
+# changed
+# changed
+# changed
+# changed
+# changed
+# changed

@@ -24,12 +24,10 @@ from mklang.guards.schemas import Schema, SchemaProblem
 from mklang.guards.structure import (
     DEFAULT_BOUNDS,
     Bounds,
-    Parsed,
     decode,
     faults,
     parse_json,
     parse_json_lines,
-    places_of,
     sound_texts,
 )
 from mklang.lang.values import Json, type_name
@@ -130,9 +128,7 @@ class Guard:
         parsed = self._parsed(text)
         if isinstance(parsed, Failure):
             return (parsed,)
-        if parsed.doubles:
-            return tuple(places_of(parsed.value, parsed.doubles))[:MOST]
-        return self._judge(parsed.value, text, data)
+        return self._judge(parsed, text, data)
 
     def examine_value(self, value: Any) -> Checked[Any] | tuple[Failure, ...]:
         """The same for a value that is decoded already."""
@@ -157,10 +153,10 @@ class Guard:
         more = [f"- and {len(lines) - 10} more"] if len(lines) > 10 else []
         return "\n".join(["The previous output was refused:", *lines[:10], *more])
 
-    def _parsed(self, text: str) -> Parsed | Failure:
+    def _parsed(self, text: str) -> Json | Failure:
         match self.parse:
             case Format.TEXT:
-                return Parsed(text)
+                return text
             case Format.JSON:
                 return parse_json(text, self._bounds)
             case Format.JSONL:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from mklang.guards.failures import Code, Failure
-from mklang.guards.structure import Bounds, Parsed, too_deep
+from mklang.guards.structure import Bounds, too_deep
 from mklang.lang.findings import Findings
 from mklang.lang.free_values import read_value
-from mklang.lang.values import thaw
+from mklang.lang.values import Json, thaw
 from mklang.lang.yaml_tree import compose
 from mklang.source import Source
 
 _CODES = {"duplicate-key": Code.KEY_TWICE, "yaml-documents": Code.NOT_ONE_DOCUMENT}
 
 
-def parse_yaml(text: str, bounds: Bounds) -> Parsed | Failure:
+def parse_yaml(text: str, bounds: Bounds) -> Json | Failure:
     """Exactly one YAML document that holds JSON data."""
     root, problems = compose(Source("", text))
     if problems:
@@ -29,4 +29,4 @@ def parse_yaml(text: str, bounds: Bounds) -> Parsed | Failure:
     if errors:
         first = errors[0]
         return Failure(code=_CODES.get(first.code, Code.NOT_JSON), message=first.message)
-    return Parsed(thaw(value))
+    return thaw(value)

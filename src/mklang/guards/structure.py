@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -44,12 +43,10 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 DEFAULT_BOUNDS = Bounds()
 
 
-@dataclass(slots=True)
-class Parsed:
-    """A document that was read. ``doubles`` are maps in it with a key that was written twice."""
+class Doubled(dict[str, Any]):
+    """A map in whose text a key was written twice. No value that passes holds one."""
 
-    value: Json
-    doubles: list[tuple[dict[str, Json], str]] = field(default_factory=list)
+    key: str
 
 
 def decode(raw: bytes | str, bounds: Bounds) -> tuple[str, bytes] | Failure:
@@ -72,20 +69,13 @@ def _too_many(bounds: Bounds) -> Failure:
     return Failure(code=Code.TOO_MANY_BYTES, message=f"more than {bounds.bytes:,} bytes")
 
 
-def parse_json(text: str, bounds: Bounds) -> Parsed | Failure:
-    """Exactly one JSON document. Nesting is measured before anything recurses."""
+def parse_json(text: str, bounds: Bounds) -> Json | Failure:
+    """Exactly one JSON document. Nesting is measured before anything recurses. Maps with a key written twice are
+    ``Doubled``."""
     if text.count("[") + text.count("{") > bounds.depth and _nesting(text, bounds.depth) > bounds.depth:
         return too_deep(bounds)
-    parsed = Parsed(None)
-
-    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
-            parsed.doubles.append((made, _double(pairs)))
-        return made
-
     try:
-        parsed.value = json.loads(text, object_pairs_hook=keep)
+        return _read_json(text)
     except json.JSONDecodeError as error:
         if error.msg.startswith("Extra data"):
             return Failure(code=Code.NOT_ONE_DOCUMENT, message=f"more follows the document at character {error.pos}")
@@ -95,27 +85,31 @@ def parse_json(text: str, bounds: Bounds) -> Parsed | Failure:
         return too_deep(bounds)
     except ValueError:
         return Failure(code=Code.NUMBER_TOO_LONG, message=f"a number of more than {MAX_DIGITS} digits")
-    return parsed
 
 
-def parse_json_lines(text: str, bounds: Bounds) -> Parsed | Failure:
+def parse_json_lines(text: str, bounds: Bounds) -> Json | Failure:
     """One JSON document a line, as a list; blank lines do not count."""
     lines: list[Json] = []
-    whole = Parsed(lines)
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         one = parse_json(line, bounds)
         if isinstance(one, Failure):
             return msgspec.structs.replace(one, message=f"line {number}: {one.message}", pointer=f"/{len(lines)}")
-        lines.append(one.value)
-        whole.doubles += one.doubles
-    return whole
+        lines.append(one)
+    return lines
 
 
-def _double(pairs: list[tuple[str, Any]]) -> str:
-    seen: set[str] = set()
-    return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # the idiom for "the first repeated"
+def _map_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    doubled, seen = Doubled(made), set[str]()
+    doubled.key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # the idiom for "the first repeated"
+    return doubled
+
+
+_read_json: Callable[[str], Json] = json.JSONDecoder(object_pairs_hook=_map_of).decode
 
 
 def _nesting(text: str, enough: int) -> int:
@@ -199,17 +193,7 @@ def _faults(value: Any, bounds: Bounds) -> Iterator[Failure]:
 def _faults_of(item: Any, path: tuple[str | int, ...], bounds: Bounds) -> Iterator[Failure]:
     place = pointer_of(path)
     if isinstance(item, dict | list):
-        if len(path) >= bounds.depth:
-            yield msgspec.structs.replace(too_deep(bounds), pointer=place)
-        if len(item) > bounds.items:
-            message = f"{len(item):,} entries, allowed are {bounds.items:,}"
-            yield Failure(code=Code.TOO_MANY_ITEMS, message=message, pointer=place)
-        for key in item if isinstance(item, dict) else ():
-            if not isinstance(key, str):
-                message = f"a key of type {type_name(key)}"
-                yield Failure(code=Code.NOT_JSON, message=message, pointer=place)
-            else:
-                yield from _faults_of_text(key, place, bounds, "key")
+        yield from _faults_of_container(item, place, bounds, deep=len(path) >= bounds.depth)
     elif isinstance(item, str):
         yield from _faults_of_text(item, place, bounds, "text")
     elif isinstance(item, float) and not math.isfinite(item):
@@ -218,6 +202,25 @@ def _faults_of(item: Any, path: tuple[str | int, ...], bounds: Bounds) -> Iterat
         yield Failure(code=Code.NUMBER_TOO_LONG, message=f"a number of more than {MAX_DIGITS} digits", pointer=place)
     elif item is not None and not isinstance(item, int | float):
         yield Failure(code=Code.NOT_JSON, message=f"a value of type {type(item).__name__}", pointer=place)
+
+
+def _faults_of_container(
+    item: dict[Any, Any] | list[Any], place: str, bounds: Bounds, *, deep: bool
+) -> Iterator[Failure]:
+    if isinstance(item, Doubled):
+        shown = json.dumps(item.key if len(item.key) <= 60 else item.key[:59] + "…")
+        yield Failure(code=Code.KEY_TWICE, message=f"the key {shown} is written twice", pointer=place)
+    if deep:
+        yield msgspec.structs.replace(too_deep(bounds), pointer=place)
+    if len(item) > bounds.items:
+        message = f"{len(item):,} entries, allowed are {bounds.items:,}"
+        yield Failure(code=Code.TOO_MANY_ITEMS, message=message, pointer=place)
+    for key in item if isinstance(item, dict) else ():
+        if not isinstance(key, str):
+            message = f"a key of type {type_name(key)}"
+            yield Failure(code=Code.NOT_JSON, message=message, pointer=place)
+        else:
+            yield from _faults_of_text(key, place, bounds, "key")
 
 
 def _faults_of_text(text: str, place: str, bounds: Bounds, what: str) -> Iterator[Failure]:
@@ -242,15 +245,3 @@ def walk(value: Any, depth: int) -> Iterator[tuple[tuple[str | int, ...], Any]]:
             stack += [((*path, str(key)), inner) for key, inner in reversed(item.items())]
         elif isinstance(item, list):
             stack += [((*path, index), item[index]) for index in range(len(item) - 1, -1, -1)]
-
-
-def places_of(value: Any, doubles: list[tuple[dict[str, Json], str]]) -> Iterator[Failure]:
-    """A failure for each map with a repeated key, found again by identity."""
-    wanted = {id(made): key for made, key in doubles}
-    for path, item in walk(value, MAX_NODES):
-        if isinstance(item, dict) and id(item) in wanted:
-            wanted_key = wanted.pop(id(item))
-            shown = json.dumps(wanted_key if len(wanted_key) <= 60 else wanted_key[:59] + "…")
-            yield Failure(code=Code.KEY_TWICE, message=f"the key {shown} is written twice", pointer=pointer_of(path))
-    for _ in wanted:  # a map whose own key was written twice is no longer in the value
-        yield Failure(code=Code.KEY_TWICE, message="a key is written twice")

@@ -106,7 +106,7 @@ def spec_in(text: str, name: str) -> Spec:
     if isinstance(parsed, Failure):
         raise UsageError(f"{name}: {parsed.message}")
     try:
-        spec = msgspec.convert(_whole(parsed.value), Spec)
+        spec = msgspec.convert(_whole(parsed), Spec)
     except (msgspec.ValidationError, ValueError) as error:
         raise UsageError(f"{name}: {error}") from error
     problem = _problem(spec)

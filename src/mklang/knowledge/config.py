@@ -86,6 +86,6 @@ def read_config(home: Home) -> CycleConfig:
         parsed = parse_yaml((data or b"").decode(), DEFAULT_BOUNDS)
         if isinstance(parsed, Failure):
             raise KnowledgeError(f"{home.config}: {parsed.message}")
-        return CycleConfig() if parsed is None else msgspec.convert(parsed.value, CycleConfig)
+        return CycleConfig() if parsed is None else msgspec.convert(parsed, CycleConfig)
     except (msgspec.ValidationError, ValueError) as error:
         raise KnowledgeError(f"{home.config}: {error}") from error

@@ -377,3 +377,12 @@ def test_warnings_do_not_keep_a_machine_from_being_read() -> None:
     found = read(with_context("{a: 010}"))
     assert found.machine
     assert len(found.diagnostics) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"), [("thenn: ok, to: END", "then"), ("repare: 1, to: END", "repair"), ("fial: true", "fail")]
+)
+def test_a_misspelt_key_is_taken_for_one_that_is_not_written_yet(written: str, meant: str) -> None:
+    text = with_gate(f"{{ when: it is short, {written} }}")
+    assert [one for one in problems(text) if not one.startswith("~")] == ["unknown-key 10:30"]
+    assert hint(text) == f"did you mean '{meant}'?"

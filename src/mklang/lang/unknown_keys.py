@@ -18,13 +18,21 @@ def report_unknown(fields: Fields, place: Place) -> set[str]:
             continue
         if fields.findings.full:
             break
-        guess = None if homes(name) else closest(name, KEYS_AT[place]) or closest(name, _NAMES[place])
+        guess = None if homes(name) else _guess(name, fields, place)
         if guess and guess not in fields.entries:
             meant.add(guess)
         message = f"'{shorten(name)}' is not a key of {_family(place)}"
         becomes = guess if guess and guess not in fields.entries and same_word(name, guess) else None
         fields.key_problem("unknown-key", name, message, _hint(name, guess, place), becomes=becomes)
     return meant
+
+
+def _guess(name: str, fields: Fields, place: Place) -> str | None:
+    """The key that was probably meant: one that is not written yet before one that is."""
+    for known in (KEYS_AT[place], _NAMES[place]):
+        if guess := closest(name, [key for key in known if key not in fields.entries]):
+            return guess
+    return closest(name, KEYS_AT[place])
 
 
 def _family(place: Place) -> str:
